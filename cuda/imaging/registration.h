@@ -50,9 +50,12 @@ void visit(Visitor& v, RegistrationReport& r, const Parameters& p) {
 /// ssd it is (reference - template) grad template. With ncc the images are scaled by their deviations, and the
 /// derivative's two factors come from the previous iteration. Points with a non-finite residual or force exert no force
 /// and are not counted.
+/// With several channels the measure is taken over the samples of all of them, and f is the mean of the channels' forces: an image
+/// of equal channels moves as one of them does. Samples that are not finite exert no force, and are not counted.
 struct RegistrationParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;                              ///< fewer than 2^31 points, no extent above kLongestLine
+  int64_t channels = 1;                   ///< of both images
   Spacing spacing;                        ///< lengths of the regulariser are measured in units of the smallest
   RegistrationVariant variant = RegistrationVariant::semi_implicit;
   Measure measure = Measure::ssd;
@@ -62,7 +65,7 @@ struct RegistrationParameters {
   double step_scale = 1;   ///< step = step_scale / max |d residual / du|^2; explicit: step_scale / (that + alpha lambda_max^2)
   int64_t iterations = 50;
   double tolerance = 0;    ///< stop if the measure fell by less than this fraction over 10 iterations; 0: never
-  View reference, image;   ///< `image` is the template; one channel
+  View reference, image;   ///< `image` is the template; channels * points
   View initial;            ///< axes * points; absent: zero
   View result;             ///< the displacement after the last iteration: axes * points
   RegistrationReport* report = nullptr;
@@ -72,6 +75,7 @@ template <class Visitor>
 void visit(Visitor& v, RegistrationParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid, kLongestLine);
+  v.integer("channels", p.channels, between(1, kMostExtent));
   visit_spacing(v, p.spacing);
   v.choice("variant", p.variant, kRegistrationVariantNames);
   v.choice("measure", p.measure, kMeasureNames);

@@ -28,6 +28,7 @@ struct TiledRows {
   bool moves = false;
   int32_t groups = 1, pitch = 1;  ///< row pairs per tile; a tile has groups * axes pairs of lines
   int64_t tiles = 1;
+  T* warped = nullptr;            ///< with several channels: the warped template, for the sums
   Pair<T>* scratch = nullptr;
   int32_t* tickets = nullptr;     ///< blocks that have finished; zero between launches
 };
@@ -82,7 +83,7 @@ WARPLOOM_DEVICE ImageSums total_sums(const device::Block& block, const double* w
   return sums;
 }
 
-template <class T, int kAxes>
+template <class T, int kAxes, bool kChannels>
 struct RowsAgent {
   static constexpr int kMaxThreads = 256;
   static constexpr bool kOverlapped = true;
@@ -162,7 +163,7 @@ struct RowsAgent {
   static WARPLOOM_DEVICE void move(const device::Block& block, const Parameters& p, const TileBuffers<T>& tile, int64_t first) {
     const RowsTask<T>& task = p.task;
     const int n = task.plan.n, pieces = (n + 31) / 32;
-    const T pace = static_cast<T>(task.state->step);
+    const T pace = static_cast<T>(task.state->step) * task.share;
     const operation::ForceFactors<T> factors = {
         static_cast<T>(task.state->reference), static_cast<T>(task.state->warped), static_cast<T>(task.state->constant),
         {pace * task.factors.square[0], pace * task.factors.square[1], pace * task.factors.square[2]}};
@@ -215,13 +216,30 @@ struct RowsAgent {
     WARPLOOM_UNROLL
     for (int a = 0; a < kAxes; ++a) moved[a] = u[a];
     operation::move_point<Lanes, kAxes>(operation::sample<Lanes>(task.image, places), reference, factors, moved, warped);
-    tile.other[x * tile.pitch + half] = {warped, reference};
+    if constexpr (kChannels) {
+      p.warped[point] = warped;
+      move_by_others(p, places, factors, point, moved);
+    } else {
+      tile.other[x * tile.pitch + half] = {warped, reference};
+    }
     if (task.laplacian != nullptr) smooth(task, at, point, moved);
     WARPLOOM_UNROLL
     for (int a = 0; a < kAxes; ++a) {
       const T value = p.moves ? moved[a] : u[a];
       if (task.new_coefficients != nullptr) words[a * stride] = value;
       if (task.result != nullptr) task.result[a * task.points + point] = value;
+    }
+  }
+
+  /// Adds the forces of the channels after the first.
+  static WARPLOOM_DEVICE void move_by_others(const Parameters& p, const operation::Around<Lanes> (&places)[kAxes],
+                                             const operation::ForceFactors<T>& factors, int64_t point, T (&moved)[kAxes]) {
+    const RowsTask<T>& task = p.task;
+    WARPLOOM_NO_UNROLL
+    for (int c = 1; c < task.channels; ++c) {
+      const int64_t first = c * task.points;
+      const operation::Sample<Lanes, kAxes> sample = operation::sample<Lanes>(task.image + first, places);
+      operation::move_point<Lanes, kAxes>(sample, task.reference[first + point], factors, moved, p.warped[first + point]);
     }
   }
 
@@ -242,6 +260,18 @@ struct RowsAgent {
     }
   }
 
+  static WARPLOOM_DEVICE void add_samples(const Parameters& p, const TileBuffers<T>& tile, ImageSums& sums, int half, int x, int64_t point) {
+    const RowsTask<T>& task = p.task;
+    if constexpr (kChannels) {
+      for (int64_t c = 0, i = point; c < task.channels; ++c, i += task.points) {
+        operation::add_point(sums, p.warped[i], task.reference[i], task.all_sums);
+      }
+    } else {
+      const Entry entry = tile.other[x * tile.pitch + half];
+      operation::add_point(sums, entry.re, entry.im, task.all_sums);
+    }
+  }
+
   static WARPLOOM_DEVICE void add_rows(const device::Block& block, const Parameters& p, const TileBuffers<T>& tile, int64_t first) {
     const RowsTask<T>& task = p.task;
     for (int g = block.warp(); g < p.groups; g += block.threads() / 32) {
@@ -249,11 +279,9 @@ struct RowsAgent {
       if (pair >= task.pairs) continue;
       ImageSums sums = operation::no_sums();
       for (int x = block.lane(); x < task.plan.n; x += 32) {
-        const Entry a = tile.other[x * tile.pitch + 2 * g];
-        operation::add_point(sums, a.re, a.im, task.all_sums);
-        if (2 * pair + 1 >= task.rows) continue;
-        const Entry b = tile.other[x * tile.pitch + 2 * g + 1];
-        operation::add_point(sums, b.re, b.im, task.all_sums);
+        for (int half = 0; half < 2 && 2 * pair + half < task.rows; ++half) {
+          add_samples(p, tile, sums, 2 * g + half, x, (2 * pair + half) * task.plan.n + x);
+        }
       }
       sums = combine_warp(block, sums, task.all_sums);
       if (block.lane() == 0) operation::store_sums(sums, task.all_sums, task.sums + pair, task.pairs);

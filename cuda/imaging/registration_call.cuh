@@ -60,12 +60,14 @@ class RegistrationCall {
     Cutter cut;
     const int64_t field_at = cut.take(field), sums_at = cut.take(pairs * operation::kNccSums * 8), parts_at = cut.take(kParts * 8);
     const int64_t trail_at = p_.accelerate && !explicit_ ? cut.take(field) : 0;
+    const int64_t warped_at = cut.take(p_.channels > 1 ? p_.channels * points_ * static_cast<int64_t>(sizeof(T)) : 0);
     const int64_t history_at = cut.take((p_.iterations + 1) * sizeof(operation::RegistrationEntry));
     const int64_t state_at = cut.take(sizeof(RegistrationState));
     const int64_t tickets_at = cut.take(sizeof(int32_t)), lambda_at = cut.take((extents[0] + extents[1] + extents[2]) * sizeof(T));
     WARPLOOM_TRY(Workspace::make(device_, cut.bytes(), &memory_));
     field_ = memory_.template as<T>(field_at);
     parts_ = memory_.template as<double>(parts_at);
+    if (p_.channels > 1) start_.warped = memory_.template as<T>(warped_at);
     state_ = memory_.template as<RegistrationState>(state_at);
     lambda_[0] = memory_.template as<T>(lambda_at);
     lambda_[1] = lambda_[0] + extents[0];
@@ -100,6 +102,8 @@ class RegistrationCall {
     task.table = tables_.table(0);
     for (int a = 0; a < 3; ++a) task.extent[a] = grid_.extent[a];
     task.axes = kAxes;
+    task.channels = static_cast<int32_t>(p_.channels);
+    task.share = static_cast<T>(1.0 / static_cast<double>(p_.channels));
     task.points = points_;
     task.rows = rows;
     task.pairs = pairs;
@@ -127,14 +131,15 @@ class RegistrationCall {
       start_.scratch = scratch_.template as<Pair<T>>();
       shape_.shared_bytes = 0;
     }
-    shape_.shared_bytes = std::max(shape_.shared_bytes, RowsAgent<T, kAxes>::kTotalBytes);
+    shape_.shared_bytes = std::max(shape_.shared_bytes, RowsAgent<T, kAxes, false>::kTotalBytes);
     return {};
   }
 
   Status launch_rows(TiledRows<T> rows, Purpose purpose) {
     rows.purpose = purpose;
     rows.moves = rows.task.moves();
-    return launch<RowsAgent<T, kAxes>>(device_, shape_, rows);
+    return p_.channels > 1 ? launch<RowsAgent<T, kAxes, true>>(device_, shape_, rows)
+                           : launch<RowsAgent<T, kAxes, false>>(device_, shape_, rows);
   }
 
   Status find_step() {
@@ -142,9 +147,9 @@ class RegistrationCall {
     const double most = operation::greatest_eigenvalue(p_.grid, p_.spacing);
     const double stiffness = explicit_ ? p_.alpha * most * most : 0;
     WARPLOOM_TRY((launch<GradientAgent<T, kAxes>>(device_, {blocks, 256, 64, false},
-                                               {grid_, points_, start_.task.image, parts_, start_.task.factors})));
+                                               {grid_, points_, start_.task.channels, start_.task.image, parts_, start_.task.factors})));
     return launch<StepAgent>(device_, {1, 256, 64, false},
-                             {parts_, blocks, p_.step, p_.step_scale, stiffness, p_.alpha, state_});
+                             {parts_, blocks, p_.step, p_.step_scale, stiffness, p_.alpha, 1.0 / static_cast<double>(p_.channels), state_});
   }
 
   /// The passes between the two transforms along the rows.

@@ -150,6 +150,18 @@ WARPLOOM_PORTABLE T gradient_square(const T* image, const int32_t (&at)[3], cons
   return result;
 }
 
+/// The sum of |gradient|^2 over the channels in which it is finite.
+template <class T, int kAxes>
+WARPLOOM_PORTABLE double gradient_square_of(const T* image, int32_t channels, int64_t points, const int32_t (&at)[3],
+                                            const int32_t (&extent)[3], const AxisFactors<T>& axes) {
+  double sum = 0;
+  for (int32_t c = 0; c < channels; ++c) {
+    const double value = static_cast<double>(gradient_square<T, kAxes>(image + c * points, at, extent, axes));
+    if (value < HUGE_VAL) sum += value;
+  }
+  return sum;
+}
+
 /// The Laplacian at a grid point; beyond the border the nearest point repeats.
 template <class T, int kAxes>
 WARPLOOM_PORTABLE T laplacian(const T* values, const int32_t (&at)[3], const int32_t (&extent)[3], int64_t center,

@@ -28,12 +28,13 @@ template <class T>
 struct GradientTask {
   operation::SmallGrid grid;
   int64_t points;
+  int32_t channels;
   const T* image;
   double* parts;
   operation::AxisFactors<T> factors;
 };
 
-/// The largest finite |gradient|^2 in each block.
+/// The largest finite |gradient|^2, of all channels together, in each block.
 template <class T, int kAxes>
 struct GradientAgent {
   static constexpr int kMaxThreads = 256;
@@ -46,8 +47,8 @@ struct GradientAgent {
     for (int64_t i = block.index() * block.threads() + block.thread(); i < p.points; i += step) {
       int32_t at[3];
       operation::coordinates(p.grid, static_cast<uint32_t>(i), at);
-      const double value = static_cast<double>(operation::gradient_square<T, kAxes>(p.image, at, p.grid.extent, p.factors));
-      if (value > most && value < HUGE_VAL) most = value;
+      const double value = operation::gradient_square_of<T, kAxes>(p.image, p.channels, p.points, at, p.grid.extent, p.factors);
+      if (value > most) most = value;
     }
     most = greatest_of(block, most);
     if (block.thread() == 0) p.parts[block.index()] = most;
@@ -57,7 +58,7 @@ struct GradientAgent {
 struct StepTask {
   const double* parts;
   int64_t count;
-  double step, scale, stiffness, alpha;
+  double step, scale, stiffness, alpha, share;
   operation::RegistrationState* state;
 };
 
@@ -71,7 +72,7 @@ struct StepAgent {
     for (int64_t i = block.thread(); i < p.count; i += block.threads()) most = p.parts[i] > most ? p.parts[i] : most;
     most = greatest_of(block, most);
     if (block.thread() != 0) return;
-    p.state->step = operation::step_of(p.step, p.scale, p.stiffness, most, *p.state);
+    p.state->step = operation::step_of(p.step, p.scale, p.stiffness, most * p.share, *p.state);
     p.state->weight = p.state->step * p.alpha;
   }
 };

@@ -1,9 +1,9 @@
 // Sums over both images, the measure computed from them, and the state shared by the iterations of a call.
 //
 // The sums have the same order on every backend. Rows 2p and 2p + 1 of the grid are a pair. Lane l of 32 adds the
-// points l, l + 32, … of the first row, each followed by the same point of the second row; the lanes are combined at
-// distances 16, 8, 4, 2, 1. Lane t of 256 adds the pairs t, t + 256, …; these lanes are combined in groups of 32 in the
-// same way, and then the groups one after another.
+// points l, l + 32, … of the first row, each followed by the same point of the second row, the channels of a point one
+// after another; the lanes are combined at distances 16, 8, 4, 2, 1. Lane t of 256 adds the pairs t, t + 256, …; these
+// lanes are combined in groups of 32 in the same way, and then the groups one after another.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -18,9 +18,9 @@ struct RowsTask {
   CosinePlan plan;
   const T* table = nullptr;
   int32_t extent[3] = {1, 1, 1};
-  int32_t axes = 2;
+  int32_t axes = 2, channels = 1;
   int64_t points = 1, rows = 1, pairs = 1;
-  const T *reference = nullptr, *image = nullptr;
+  const T *reference = nullptr, *image = nullptr;  ///< channel after channel
   const T* coefficients = nullptr;  ///< source of the displacement or, if null,
   const T* displacement = nullptr;  ///< this is; if that is null too, zero
   const T* laplacian = nullptr;     ///< of the displacement, for the explicit step
@@ -29,6 +29,7 @@ struct RowsTask {
   T* new_coefficients = nullptr;    ///< of the moved displacement; may be `coefficients`
   T* result = nullptr;              ///< the displacement, moved if there is a laplacian; may be `displacement`
   T inverse_factor = 1;             ///< 1 / 2n
+  T share = 1;                      ///< 1 / channels: of one channel in the force
   double alpha = 0;
   AxisFactors<T> factors;
   RegistrationState* state = nullptr;

@@ -233,6 +233,7 @@ export const parameters = {
     width: { default: 1, whole: true, least: 1, most: 65536 },
     height: { default: 1, whole: true, least: 1, most: 65536 },
     depth: { default: 1, whole: true, least: 1, most: 65536 },
+    channels: { default: 1, whole: true, least: 1, most: 1073741824 },
     spacingX: { default: 1, least: 1e-9, most: 1000000000 },
     spacingY: { default: 1, least: 1e-9, most: 1000000000 },
     spacingZ: { default: 1, least: 1e-9, most: 1000000000 },

@@ -48,11 +48,11 @@ export function placed(device: Device, like: Pixels, pixels: Float32Array | Floa
   return like instanceof DeviceArray ? inputArray(device, pixels) : pixels;
 }
 
-/** Pixels times their mask, and the mask, one after the other: both are smoothed alike, and their ratio is the mean inside. */
+/** Pixels of all channels times their mask, and the masks after them: both are smoothed alike, and their ratio is the mean inside. */
 export function maskedStack<P extends Float32Array | Float64Array>(pixels: P, inside: Uint8Array): P {
   const stack = new (pixels.constructor as new (length: number) => P)(2 * pixels.length);
-  for (let i = 0; i < pixels.length; i += 1) {
-    if (inside[i] === 0 || !Number.isFinite(pixels[i])) continue;
+  for (let i = 0, at = 0; i < pixels.length; i += 1, at = at + 1 === inside.length ? 0 : at + 1) {
+    if (inside[at] === 0 || !Number.isFinite(pixels[i])) continue;
     stack[i] = required(pixels[i]);
     stack[pixels.length + i] = 1;
   }
@@ -62,11 +62,11 @@ export function maskedStack<P extends Float32Array | Float64Array>(pixels: P, in
 /** The smallest share of a coarse pixel inside the mask with which it counts. */
 const leastShare = 0.25;
 
-/** The pixels of a stack; NaN where too little of them is inside. */
-export function unstacked<P extends Float32Array | Float64Array>(stack: P, points: number): P {
-  const pixels = stack.slice(0, points) as P;
-  for (let i = 0; i < points; i += 1) {
-    const share = required(stack[points + i]);
+/** The samples of a stack; NaN where too little of them is inside. */
+export function unstacked<P extends Float32Array | Float64Array>(stack: P, samples: number): P {
+  const pixels = stack.slice(0, samples) as P;
+  for (let i = 0; i < samples; i += 1) {
+    const share = required(stack[samples + i]);
     pixels[i] = share >= leastShare ? required(pixels[i]) / share : NaN;
   }
   return pixels;

@@ -68,9 +68,9 @@ class Registration {
   }
 
   async run(): Promise<Outcome> {
-    const finest = { reference: this.#taken(this.#call.reference.data), template: this.#taken(this.#call.template.data) };
+    const given = { reference: this.#taken(this.#call.reference.data), template: this.#taken(this.#call.template.data) };
     let field = this.#start();
-    const images = await this.#images(finest);
+    const images = await this.#images(await this.#weighted(given));
     const before = this.#level(0, elementAt(images, 0), field, 0, {});
     await this.#follow(before.level);
     for (let level = this.#levels.length - 1; level >= 0; level -= 1) {
@@ -82,7 +82,7 @@ class Registration {
       this.#told = this.#tell(this.#told, found.level);
       await this.#follow(this.#told);
     }
-    return this.#conclude(field as DeviceArray, finest.template, before.level);
+    return this.#conclude(field as DeviceArray, given.template, before.level);
   }
 
   /** Tells of a level, unless what heard of those before it would not go on. */
@@ -133,6 +133,18 @@ class Registration {
     this.#seconds += taken;
   }
 
+  /** Both images, their channels by the roots of the weights: the squares of their differences then have the weights. */
+  async #weighted(given: { readonly reference: DeviceArray; readonly template: DeviceArray }): Promise<LevelImages> {
+    const { options: { weights, signal }, reference: { points } } = this.#call;
+    if (weights === undefined) return given;
+    const weighted = async (image: DeviceArray): Promise<DeviceArray> => {
+      const pixels = await hostPixels(image as Pixels, signal);
+      for (let i = 0; i < pixels.length; i += 1) pixels[i] = elementAt(pixels, i) * Math.sqrt(elementAt(weights, Math.floor(i / points)));
+      return this.#taken(pixels);
+    };
+    return { reference: await weighted(given.reference), template: await weighted(given.template) };
+  }
+
   async #images(finest: LevelImages): Promise<LevelImages[]> {
     const { device, reference, options } = this.#call;
     const images: LevelImages[] = [finest];
@@ -141,8 +153,8 @@ class Registration {
       const coarse = elementAt(this.#levels, level);
       const last = lastOf(images);
       images.push({
-        reference: await this.#resampled(halve(device, reference.type, last.reference, fine, coarse, options)),
-        template: await this.#resampled(halve(device, reference.type, last.template, fine, coarse, options)),
+        reference: await this.#resampled(halve(device, reference.type, last.reference, fine, coarse, options, reference.channels)),
+        template: await this.#resampled(halve(device, reference.type, last.template, fine, coarse, options, reference.channels)),
       });
     }
     return this.#call.inside === undefined ? images : await this.#masked(images, this.#call.inside);
@@ -150,16 +162,17 @@ class Registration {
 
   /** The images, the reference without what is outside the mask on every level: means of the pixels inside. */
   async #masked(images: readonly LevelImages[], inside: Uint8Array): Promise<LevelImages[]> {
-    const { device, reference: { type, points }, options } = this.#call;
+    const { device, reference: { type, points, channels }, options } = this.#call;
     let stack = maskedStack(await hostPixels(elementAt(images, 0).reference, options.signal), inside);
     const masked: LevelImages[] = [];
     for (const [level, { template }] of images.entries()) {
       if (level > 0) {
         const [fine, coarse] = [elementAt(this.#levels, level - 1), elementAt(this.#levels, level)];
-        const halved = await this.#resampled(halve(device, type, this.#taken(stack), fine, coarse, options, 2));
+        const halved = await this.#resampled(halve(device, type, this.#taken(stack), fine, coarse, options, 2 * channels));
         stack = await hostPixels(halved, options.signal);
       }
-      masked.push({ reference: this.#taken(unstacked(stack, level === 0 ? points : pointsOf(elementAt(this.#levels, level)))), template });
+      const samples = channels * (level === 0 ? points : pointsOf(elementAt(this.#levels, level)));
+      masked.push({ reference: this.#taken(unstacked(stack, samples)), template });
     }
     return masked;
   }
@@ -181,7 +194,7 @@ class Registration {
   #level(
     level: number, images: LevelImages, initial: DeviceArray | undefined, iterations: number, calling: CallOptions,
   ): { field: DeviceArray; level: Promise<RegistrationLevel> } {
-    const { device, reference: { type }, axes, options } = this.#call;
+    const { device, reference: { type, channels }, axes, options } = this.#call;
     const { measure, alpha, tau = 0, tolerance, variant } = options;
     const explicit = variant === 'explicit';
     const size = elementAt(this.#levels, level);
@@ -189,7 +202,7 @@ class Registration {
     const field = resultArray(device, type, axes * pointsOf(size), true);
     this.#own.push(field);
     const run = device.run('imaging.registration', {
-      type, width, height, depth, ...spacingFields(size), variant, measure, alpha, step: tau,
+      type, width, height, depth, channels, ...spacingFields(size), variant, measure, alpha, step: tau,
       accelerate: !explicit && options.accelerate !== false,
       stepScale: explicit ? 1.5 : 1, iterations, tolerance,
       reference: viewOf(images.reference), template: viewOf(images.template),
@@ -208,10 +221,10 @@ class Registration {
     const { device, reference, axes, options } = this.#call;
     const calling = callOptions({ ...(options.signal === undefined ? {} : { signal: options.signal }) });
     const displacement = options.out?.displacement ?? newReals(reference.data, reference.type, axes * reference.points, device);
-    const warped = options.out?.warped ?? newReals(reference.data, reference.type, reference.points, device);
+    const warped = options.out?.warped ?? newReals(reference.data, reference.type, reference.channels * reference.points, device);
     try {
       const warping = device.run('imaging.warp', {
-        ...gridOf(reference), channels: 1, relative: true, count: reference.points,
+        ...gridOf(reference), channels: reference.channels, relative: true, count: reference.points,
         image: viewOf(template), positions: viewOf(field), result: viewOf(warped),
       }, calling);
       await this.#follow(this.#timed(warping.then(({ deviceSeconds }) => deviceSeconds)));

@@ -1,13 +1,15 @@
 // What `imaging.register` takes and gives.
 import { describeValue } from '../core/arrays.ts';
 import { callChecks, type CallInfo } from '../core/call.ts';
-import { anything, callback, number, positive, whole, type Check } from '../core/checks.ts';
+import { anything, callback, choice, number, positive, whole, type Check } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { choices } from '../core/operations.gen.ts';
 import { nested, normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { CheckedImage, GridSize, Image, Pixels } from '../files/image.ts';
+import { alignModels, type AlignModel } from './align-solve.ts';
+import type { AlignResult } from './align.ts';
 import type { JacobianRange } from './jacobian.ts';
 import type { Mask } from './distances.ts';
 import type { IterationStatus } from './status.ts';
@@ -28,6 +30,16 @@ export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions 
    * whose intensities differ by a scale and an offset.
    */
   readonly measure?: RegistrationMeasure;
+  /**
+   * Weight of each channel's squared differences, 0 or more, with `ssd`. Default 1 each: an image of three equal channels then moves as
+   * one of them does.
+   */
+  readonly weights?: readonly number[];
+  /**
+   * Brings the template near the reference by {@link align} first, by a map of this model, which does not count as curvature. The
+   * displacement is that of both together. Default: none.
+   */
+  readonly align?: AlignModel;
   /** Weight of the curvature: larger is stiffer. Default 0.1, for intensities of about 0 … 1 with `ssd`; `ncc` scales them itself. */
   readonly alpha?: number;
   /**
@@ -79,7 +91,7 @@ const out = nested(optionsOf('out', { displacement: anything, warped: anything }
 const checks = {
   ...parametersOf('imaging.registration', 'measure', 'alpha', 'variant'), ...callChecks, accelerate, iterations, tau: positive,
   levels: whole(1, 32), tolerance: normally(number({ least: 0 }), 1e-3), initial: anything, landmarks: anything, mask: anything,
-  onLevel: callback, out,
+  weights: anything, align: choice(alignModels), onLevel: callback, out,
 } satisfies ChecksOf<RegisterOptions>;
 
 /** Reads the options of a registration. */
@@ -95,8 +107,8 @@ export interface RegistrationLevel extends GridSize {
   /** The step it took. */
   readonly tau: number;
   /**
-   * The measure at the start of each iteration, and that of the level's result: the mean squared difference (`ssd`), or 1 -
-   * correlation (`ncc`).
+   * The measure at the start of each iteration, and that of the level's result: the mean squared difference over pixels and channels
+   * (`ssd`), or 1 - correlation (`ncc`).
    */
   readonly values: Float64Array;
 }
@@ -105,12 +117,14 @@ export interface RegistrationLevel extends GridSize {
 export interface RegisterResult<V extends Pixels = Pixels> {
   /** u in pixels, one channel per axis (x, y, and z for volumes): template(x + u(x)) looks like reference(x). */
   readonly displacement: Image<V>;
-  /** template(x + u(x)). */
+  /** template(x + u(x)), with the template's channels. */
   readonly warped: Image<V>;
   /** Bounds of the determinant of the Jacobian matrix of x + u(x): nothing folds while `min` is above zero. */
   readonly jacobian: JacobianRange;
   /** Errors at the landmarks, if they were given. */
   readonly tre?: LandmarkError;
+  /** How `align` went, if it was asked for. */
+  readonly alignment?: Omit<AlignResult, 'displacement'>;
   /** The levels, coarsest first. */
   readonly history: readonly RegistrationLevel[];
   /** Iterations of all levels. */

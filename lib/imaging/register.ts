@@ -1,10 +1,12 @@
 // imaging.register: curvature registration of two images or volumes, from coarse to fine.
+import { describeValue } from '../core/arrays.ts';
 import { deviceFor, release, requireOut } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { checkImage, requireAlike, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { requireLandmarks } from './landmarks.ts';
 import { checkMask } from './mask.ts';
+import { registerAligned } from './register-aligned.ts';
 import { registerLevels } from './register-levels.ts';
 import { realImage, type SampleImage } from './samples.ts';
 import { axesOf, displacementData } from './warp.ts';
@@ -17,10 +19,7 @@ type Given = Image | SampleImage;
 function checkPair(reference: Given, template: Given): { fixed: CheckedImage; moving: CheckedImage } {
   const fixed = checkImage(realImage(reference), 'reference');
   const moving = checkImage(realImage(template), 'template');
-  requireAlike(moving, fixed, 'template', false);
-  for (const [name, image] of [['reference', fixed], ['template', moving]] as const) {
-    if (image.channels !== 1) throw refusal(`${name}.channels`, '1', `${image.channels}`);
-  }
+  requireAlike(moving, fixed, 'template');
   requireSpacing(moving, fixed);
   return { fixed: { ...fixed, spacing: fixed.spacing ?? moving.spacing }, moving };
 }
@@ -36,12 +35,23 @@ function requireSpacing({ spacing: moving }: CheckedImage, { spacing: fixed, dep
   }
 }
 
+/** Refuses weights that are not one finite number from 0 on per channel, not all of them 0. */
+function requireWeights({ weights, measure }: RegisterOptions, { channels }: CheckedImage): void {
+  if (weights === undefined) return;
+  const given: unknown = weights;
+  if (measure === 'ncc') throw refusal('weights', 'none with measure "ncc"', describeValue(given));
+  const fits = Array.isArray(given) && given.length === channels
+    && given.every((each) => typeof each === 'number' && each >= 0 && each < Infinity) && given.some((each) => each > 0);
+  if (!fits) throw refusal('weights', `${channels} numbers of 0 or more, one per channel, not all 0`, describeValue(given));
+}
+
 /** Options that later steps read, as they are at the call. */
 function takenOptions(options: TakenRegisterOptions): TakenRegisterOptions {
-  const { iterations, landmarks, out } = options;
+  const { iterations, weights, landmarks, out } = options;
   return {
     ...options,
     ...(Array.isArray(iterations) ? { iterations: [...iterations as readonly number[]] } : {}),
+    ...(weights === undefined ? {} : { weights: [...weights] }),
     ...(landmarks === undefined ? {}
       : { landmarks: { reference: Float64Array.from(landmarks.reference), template: Float64Array.from(landmarks.template) } }),
     ...(out === undefined ? {} : { out: { ...out } }),
@@ -51,18 +61,21 @@ function takenOptions(options: TakenRegisterOptions): TakenRegisterOptions {
 /**
  * Curvature registration: the displacement u that minimises `D(u) + alpha/2 sum_l |lap u_l|²`, where D compares template(x + u(x)) with
  * reference(x): half the sum of squared differences, or with `ncc` the number of pixels times 1 - correlation. Smooth motion costs
- * little and affine motion nothing, so no rigid alignment is needed beforehand. Each iteration solves for the curvature in one step
+ * little and affine motion nothing, so none is needed beforehand unless the images are far apart (`align`). Each iteration solves for the curvature in one step
  * by cosine transforms, all on the device; see docs/imaging-register.md for the scheme.
  *
  * With unequal distances of the pixels (`spacing`), u counts pixels of each axis, while the curvature and the gradients of the images
  * are those of lengths, in units of the smallest distance; the pyramid halves the axes with the closest pixels first.
  *
- * Pixels that are not finite, in either image, exert no force and do not count. Results have the same bits on every backend.
+ * With several channels (colours, or several contrasts of one object) D is the mean over them, each with its weight; `ncc` takes one
+ * scale and one offset for all of them.
+ *
+ * Samples that are not finite, in either image, exert no force and do not count. Results have the same bits on every backend.
  *
  * Images of 8 and 16 bits are taken too: unsigned ones are computed as 0 to 1, signed ones as they are.
  *
- * @param reference one channel; float32 or float64, at most 65536 pixels per side and fewer than 2³¹ in total
- * @param template the image that is warped, with the same properties
+ * @param reference float32 or float64, at most 65536 pixels per side and fewer than 2³¹ in total, any number of channels
+ * @param template the image that is warped, with the same type, extents and channels
  * @throws ArgumentError naming the argument, before any work; `ERR_WARPLOOM_OUT_OF_MEMORY`; aborted calls reject with `signal.reason`
  * @see Fischer, Modersitzki: Curvature based image registration (2003), sections 2 to 4
  * @see Beck, Teboulle: A fast iterative shrinkage-thresholding algorithm (2009), for the extrapolation
@@ -74,20 +87,31 @@ export function register(
   reference: SampleImage, template: SampleImage, given?: RegisterOptions<Float32Array>,
 ): Promise<RegisterResult<Float32Array>>;
 export async function register(reference: Given, template: Given, given: RegisterOptions = {}): Promise<unknown> {
-  const options = registerOptions.read(given);
+  const call = checkedCall(reference, template, registerOptions.read(given));
+  return call.options.align === undefined ? registered(call) : registerAligned(call, registered);
+}
+
+function checkedCall(reference: Given, template: Given, options: TakenRegisterOptions): RegisterCall {
   if (options.accelerate === true && options.variant === 'explicit') throw refusal('accelerate', 'false with variant "explicit"', 'true');
   const { fixed, moving } = checkPair(reference, template);
   const inside = checkMask(options.mask, fixed);
   const axes = axesOf(fixed);
   const initial = options.initial === undefined ? undefined : displacementData(options.initial, fixed, 'initial');
+  if (initial !== undefined && options.align !== undefined) throw refusal('initial', 'none with `align`', 'a displacement');
   requireLandmarks(options.landmarks, axes);
+  requireWeights(options, fixed);
   requireOut(options.out?.displacement, fixed.type, axes * fixed.points, 'out.displacement');
-  requireOut(options.out?.warped, fixed.type, fixed.points, 'out.warped');
+  requireOut(options.out?.warped, fixed.type, fixed.data.length, 'out.warped');
   const arrays = [fixed.data, moving.data, initial, options.out?.displacement, options.out?.warped];
   const device = deviceFor(options, arrays);
-  const call: RegisterCall = { device, reference: fixed, template: moving, axes, initial, inside, options: takenOptions(options) };
+  return { device, reference: fixed, template: moving, axes, initial, inside, options: takenOptions(options) };
+}
+
+/** Runs a checked call, without an alignment. */
+async function registered(call: RegisterCall): Promise<RegisterResult> {
+  const { reference, axes, options } = call;
   const { displacement, warped, ...rest } = await registerLevels(call);
-  const { width, height, depth } = fixed;
+  const { width, height, depth, channels } = reference;
   try {
     options.signal?.throwIfAborted();
   } catch (error) {
@@ -95,7 +119,7 @@ export async function register(reference: Given, template: Given, given: Registe
     throw error;
   }
   return {
-    displacement: { data: displacement, width, height, depth, channels: axes, ...spacingOf(fixed) },
-    warped: { data: warped, width, height, depth, ...spacingOf(fixed) }, ...rest,
+    displacement: { data: displacement, width, height, depth, channels: axes, ...spacingOf(reference) },
+    warped: { data: warped, width, height, depth, ...(channels > 1 ? { channels } : {}), ...spacingOf(reference) }, ...rest,
   };
 }

@@ -75,6 +75,8 @@ class Call {
     task.table = tables_[0].table.data();
     for (int a = 0; a < 3; ++a) task.extent[a] = static_cast<int32_t>(extents[a]);
     task.axes = axes_;
+    task.channels = static_cast<int32_t>(p_.channels);
+    task.share = static_cast<R>(1.0 / static_cast<double>(p_.channels));
     task.points = points_;
     task.rows = p_.grid.ny * p_.grid.nz;
     task.pairs = (task.rows + 1) / 2;
@@ -130,7 +132,7 @@ class Call {
     }));
     const double greatest = greatest_eigenvalue(p_.grid, p_.spacing);
     const double stiffness = p_.variant == RegistrationVariant::explicit_ ? p_.alpha * greatest * greatest : 0;
-    state_.step = step_of(p_.step, p_.step_scale, stiffness, most, state_);
+    state_.step = step_of(p_.step, p_.step_scale, stiffness, most * (1.0 / static_cast<double>(p_.channels)), state_);
     state_.weight = state_.step * p_.alpha;
     return {};
   }

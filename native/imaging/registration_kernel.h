@@ -159,16 +159,20 @@ WARPLOOM_INLINE void move_lanes(const RowsTask<R>& task, const RowGroup<R, kAxes
     places[a] = ::warploom::imaging::around<L>(at + u[a], task.extent[a], pitch);
     pitch *= task.extent[a];
   }
-  const V reference = L::gather(task.reference + x, group.offset[half]);
-  V warped;
-  ::warploom::imaging::move_point<L, kAxes>(::warploom::imaging::sample<L>(task.image, places), reference, factors, moved, warped);
-  for (int l = 0; l < kWidth<R>; ++l) {
-    if (!group.has(l, half)) continue;
-    ::warploom::imaging::add_point<R>(buffers.sums[l * kSumLanes + x % kSumLanes], warped.v[l], reference.v[l], task.all_sums);
+  for (int32_t c = 0; c < task.channels; ++c) {
+    const V reference = L::gather(task.reference + c * task.points + x, group.offset[half]);
+    V warped;
+    const auto sample = ::warploom::imaging::sample<L>(task.image + c * task.points, places);
+    ::warploom::imaging::move_point<L, kAxes>(sample, reference, factors, moved, warped);
+    for (int l = 0; l < kWidth<R>; ++l) {
+      if (!group.has(l, half)) continue;
+      ::warploom::imaging::add_point<R>(buffers.sums[l * kSumLanes + x % kSumLanes], warped.v[l], reference.v[l], task.all_sums);
+    }
   }
   if (task.laplacian != nullptr) smooth_lanes<R, kAxes>(task, group, half, x, moved);
   for (int a = 0; a < kAxes; ++a) {
-    V value = task.moves() ? moved[a] : u[a];
+    V value = u[a];
+    if (task.moves()) value = moved[a];
     if (group.left < 2 * kWidth<R>) {  // fills the lane beside the last row of an odd count with zeros
       for (int l = 0; l < kWidth<R>; ++l) {
         if (!group.has(l, half)) value.v[l] = R(0);
@@ -207,7 +211,7 @@ void rows(const RowsTask<R>& task, int64_t first, void* scratch) {
   RowBuffers<R, kAxes> buffers(scratch, task.plan.m);
   const RowGroup<R, kAxes> group(task, first);
   const auto& state = *task.state;
-  const R pace = static_cast<R>(state.step), *const squares = task.factors.square;
+  const R pace = static_cast<R>(state.step) * task.share, *const squares = task.factors.square;
   const ForceFactors<V> factors = {V(static_cast<R>(state.reference)), V(static_cast<R>(state.warped)), V(static_cast<R>(state.constant)),
                                    {V(pace * squares[0]), V(pace * squares[1]), V(pace * squares[2])}};
   load_rows<R, kAxes>(task, group, buffers);
@@ -230,8 +234,9 @@ double gradient_rows(const RowsTask<R>& task, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     for (int32_t x = 0; x < task.extent[0]; ++x) {
       const int32_t at[3] = {x, static_cast<int32_t>(row % task.extent[1]), static_cast<int32_t>(row / task.extent[1])};
-      const double value = static_cast<double>(::warploom::imaging::gradient_square<R, kAxes>(task.image, at, task.extent, task.factors));
-      if (value > most && value < __builtin_huge_val()) most = value;
+      const double value =
+          ::warploom::imaging::gradient_square_of<R, kAxes>(task.image, task.channels, task.points, at, task.extent, task.factors);
+      if (value > most) most = value;
     }
   }
   return most;

@@ -4,8 +4,10 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Device, DeviceArray, openDevice } from '../../lib/core/device.ts';
 import { targetRegistrationError } from '../../lib/imaging/metrics.ts';
 import { registrationPair } from '../../lib/imaging/phantoms.ts';
+import { warp } from '../../lib/imaging/warp.ts';
 import { register } from '../../lib/imaging/register.ts';
 import type { RegisterOptions, RegisterResult } from '../../lib/imaging/register-options.ts';
+import { Random } from '../support/random.ts';
 import { deviceOf, eachBackend, hasBackend, type BackendName } from '../support/backends.ts';
 
 type Result = RegisterResult<Float32Array | Float64Array>;
@@ -246,6 +248,93 @@ function testArguments(backend: BackendName, device: () => Promise<Device>): voi
   });
 }
 
+/** Planes of noise over a slope, some samples missing. */
+function planes(type: 'float32' | 'float64', seed: number, [width, height, depth]: readonly [number, number, number], channels: number) {
+  const random = new Random(seed);
+  const values = Array.from({ length: width * height * depth * channels }, (_, i) => (i % 53 === 7 ? NaN : 0.05 * (i % width) + random.uniform(0, 0.3)));
+  return { data: type === 'float32' ? Float32Array.from(values) : Float64Array.from(values), width, height, depth, channels };
+}
+
+function testChannels(backend: BackendName, device: () => Promise<Device>): void {
+  it('one step is the mean of the forces of all channels, by their weights', async () => {
+    const [width, height, channels] = [7, 5, 3];
+    const points = width * height;
+    const [reference, other] = [planes('float64', 1, [width, height, 1], channels), planes('float64', 2, [width, height, 1], channels)];
+    const template = { ...other, data: other.data.map((value: number) => (Number.isNaN(value) ? 0.4 : value)) };
+    for (const weights of [undefined, [0, 0.5, 4]]) {
+      const { displacement, initialMeasure } = await register<Float32Array | Float64Array>(reference, template, {
+        device: await device(), levels: 1, iterations: 1, accelerate: false, tau: 1, alpha: 1e-13, tolerance: 0, ...(weights && { weights }),
+      });
+      const force = new Float64Array(2 * points);
+      let [squares, count] = [0, 0];
+      for (let i = 0; i < points * channels; i += 1) {
+        const [x, y, c] = [i % width, Math.floor(i / width) % height, Math.floor(i / points)];
+        const value = (dx: number, dy: number) => template.data[
+          c * points + Math.min(height - 1, Math.max(0, y + dy)) * width + Math.min(width - 1, Math.max(0, x + dx))]!;
+        const off = reference.data[i]! - value(0, 0);
+        const slopes = [(value(1, 0) - value(-1, 0)) / 2, (value(0, 1) - value(0, -1)) / 2];
+        const around = [off, ...slopes];
+        if (!around.every(Number.isFinite)) continue;
+        const weight = weights?.[c] ?? 1;
+        [squares, count] = [squares + weight * off * off, count + 1];
+        slopes.forEach((slope, a) => { force[a * points + (i % points)]! += weight * off * slope / channels; });
+      }
+      ok(Math.abs(initialMeasure - squares / count) < 1e-12, `${initialMeasure}, not ${squares / count}`);
+      displacement.data.forEach((value, i) => ok(Math.abs(value - force[i]!) < 1e-9, `${i}: ${value}, not ${force[i]}`));
+    }
+  });
+
+  it('channels have the bits of the cpu backend; equal ones move as one of them', async function cases() {
+    this.timeout(120_000);
+    const options = { iterations: 5, tolerance: 0 } as const;
+    if (backend !== 'cpu' && hasBackend('cpu')) {
+      for (const [type, size, channels, measure] of [
+        ['float32', [37, 35, 1], 3, 'ssd'], ['float64', [33, 40, 1], 2, 'ncc'], ['float32', [9, 8, 7], 2, 'ncc'], ['float64', [5, 9, 6], 4, 'ssd'],
+      ] as const) {
+        const pair = [planes(type, 3, size, channels), planes(type, 4, size, channels)] as const;
+        const found = await register<Float32Array | Float64Array>(...pair, { ...options, measure, device: await device() });
+        const same = await register<Float32Array | Float64Array>(...pair, { ...options, measure, device: await deviceOf('cpu') });
+        deepStrictEqual(bitsOf(found), bitsOf(same), `${type} ${size.join(' × ')}`);
+        ok(found.warped.channels === channels && found.warped.data.length === pair[0].data.length);
+      }
+    }
+    const { reference, template } = registrationPair(32, { type: 'float64' });
+    const thrice = (image: typeof reference) => ({ ...image, data: Float64Array.from([...image.data, ...image.data, ...image.data]), channels: 3 });
+    const mask = Uint8Array.from({ length: 1024 }, (_, i) => (i % 32 < 28 ? 1 : 0));
+    for (const rest of [{}, { measure: 'ncc' }, { mask, levels: 2 }] as const) {
+      const one = await register(reference, template, { ...options, ...rest, device: await device() });
+      const all = await register(thrice(reference), thrice(template), { ...options, ...rest, device: await device() });
+      one.displacement.data.forEach((value, i) => ok(Math.abs(value - all.displacement.data[i]!) < 1e-9, `${i}`));
+      ok(Math.abs(one.measure - all.measure) < 1e-12);
+      deepStrictEqual(all.warped.data.slice(1024, 2048), all.warped.data.slice(0, 1024));
+    }
+  });
+
+  it('an alignment first: both together, with the template\'s own pixels', async function cases() {
+    this.timeout(120_000);
+    const n = 48;
+    const blob = (x: number, y: number) => Math.exp(-((x - 24) ** 2 / 90 + (y - 22) ** 2 / 25)) + 0.3 * Math.exp(-((x - 33) ** 2 + (y - 33) ** 2) / 12);
+    const [cos, sin] = [Math.cos(0.7), Math.sin(0.7)];
+    const exact = (x: number, y: number) => [cos * (x - 23.5) - sin * (y - 23.5) - x + 26, sin * (x - 23.5) + cos * (y - 23.5) - y + 22] as const;
+    const make = (at: (x: number, y: number) => number) => ({
+      data: Float32Array.from({ length: n * n }, (_, i) => at(i % n, Math.floor(i / n))), width: n, height: n });
+    const template = make(blob);
+    const reference = make((x, y) => blob(x + exact(x, y)[0], y + exact(x, y)[1]));
+    const landmarks = { reference: [24, 24], template: [24 + exact(24, 24)[0], 24 + exact(24, 24)[1]] };
+    const on = { device: await device(), iterations: backend === 'simt' ? 3 : 30 };
+    const found = await register(reference, template, { ...on, align: 'rigid', landmarks });
+    ok(found.tre!.max < 0.1, `${found.tre!.max} pixels off`);
+    ok(found.measure < 1e-3 * found.initialMeasure, `${found.initialMeasure} to ${found.measure}`);
+    ok(found.alignment!.converged && Math.abs(found.alignment!.matrix[0]! - cos) < 0.02, `${found.alignment!.matrix}`);
+    deepStrictEqual(found.warped.data, (await warp(template, found.displacement, { device: on.device })).image.data);
+    using moving = await on.device.array(template.data);
+    using fixed = await on.device.array(reference.data);
+    const kept = await register({ ...reference, data: fixed }, { ...template, data: moving }, { ...on, align: 'rigid' });
+    deepStrictEqual(await (kept.displacement.data as DeviceArray).read(), found.displacement.data);
+    for (const { data } of [kept.displacement, kept.warped]) data.dispose();
+  });
+}
+
 describe('imaging.register', () => {
   eachBackend((backend, device) => {
     testKnown(backend, device);
@@ -253,7 +342,8 @@ describe('imaging.register', () => {
     testControl(device);
     testSteps(backend, device);
     testArguments(backend, device);
-  }, { cases: 11 });
+    testChannels(backend, device);
+  }, { cases: 14 });
 
   it('refuses what does not fit', async () => {
     const image = { data: new Float32Array(64), width: 8, height: 8 };
@@ -261,7 +351,11 @@ describe('imaging.register', () => {
       rejects(register(reference as never, template as never, options), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument });
     await refused({}, 'template.width', { ...image, width: 4, height: 16 });
     await refused({}, 'template.data', { ...image, data: new Float64Array(64) });
-    await refused({}, 'reference.channels', { ...image, height: 4, channels: 2 }, { ...image, height: 4, channels: 2 });
+    await refused({}, 'template.channels', { ...image, data: new Float32Array(128), channels: 2 });
+    for (const weights of [[1, 1], [], [0], [-1], [NaN], ['1'], 1]) await refused({ weights }, 'weights');
+    await refused({ weights: [1], measure: 'ncc' }, 'weights');
+    await refused({ align: 'none' }, 'align');
+    await refused({ align: 'rigid', initial: new Float32Array(128) }, 'initial');
     await refused({}, 'reference.data', image, { ...image, data: [1, 2] });
     for (const [option, value] of [
       ['measure', 'mi'], ['alpha', 0], ['alpha', NaN], ['tau', -1], ['levels', 0], ['iterations', 1.5], ['tolerance', -1], ['variant', 'x'],
