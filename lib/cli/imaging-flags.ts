@@ -50,6 +50,15 @@ export const realFlag = (values: FlagValues, name: string): number | undefined =
 export const wholeFlag = (values: FlagValues, name: string, low: number, high: number): number | undefined =>
   integerFlag(name, values[name] as string | undefined, low, high);
 
+/** Numbers with commas between them. */
+export function numbersFlag(values: FlagValues, name: string): readonly number[] | undefined {
+  const value = values[name];
+  if (typeof value !== 'string') return undefined;
+  const numbers = value.split(',').map((word) => (word.trim() === '' ? NaN : Number(word)));
+  if (!numbers.every(Number.isFinite)) throw new UsageError(`--${name} takes numbers with commas between them, not '${value}'`);
+  return numbers;
+}
+
 /** `kind:key=value,…` as an object; a value that is a number becomes one. */
 function pairs(name: string, value: string): Record<string, unknown> {
   return Object.fromEntries(value.split(',').filter((part) => part !== '').map((part) => {

@@ -1,14 +1,14 @@
 // warploom register: warps one image onto another, from flags.
 import { writeFileAtomic } from '../core/files.ts';
 import { required } from '../core/known.ts';
-import { writeImage } from '../imaging/index.ts';
+import { alignModels, writeImage } from '../imaging/index.ts';
 import { rescale } from '../jobs/images/input.ts';
 import { outputMeta } from '../jobs/images/output.ts';
 import { gridSvg, loadPair, registerJobSchema, registerPreview, runRegister } from '../jobs/kinds/register.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag, outputFlag,
-  parseImageJob, present, realFlag, wholeFlag, withImageDevice,
+  numbersFlag, parseImageJob, present, realFlag, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
@@ -18,7 +18,7 @@ const file = { type: 'string', takes: 'file' } as const;
 
 const options = {
     ...imageFlags, displacement: file, grid: file, measure: { type: 'string', values: ['ssd', 'ncc'] },
-    alpha: text, tau: text, levels: text, iterations: text,
+    align: { type: 'string', values: alignModels }, weights: text, alpha: text, tau: text, levels: text, iterations: text,
     tolerance: text, landmarks: file,
 } as const satisfies Options;
 
@@ -31,13 +31,16 @@ export const registerCommand: Command = {
 
 Finds a smooth displacement u such that TEMPLATE(x + u(x)) looks like REFERENCE(x): it minimises
   1/2 |TEMPLATE(x + u) - REFERENCE|² + alpha/2 Σ |Δu|²        (Fischer and Modersitzki)
-from coarse to fine. Both images have the same extents; affine motion costs nothing.
+from coarse to fine. Both images have the same extents and channels. Affine motion costs nothing, but
+images that are far apart are found only with --align.
 
   -o, --out FILE         the warped template, in the format of its extension
       --displacement FILE   u in pixels: .npy of shape (components, …), .nii or .tif
       --preview FILE     a PNG: reference, template, warped, differences before and after
       --grid FILE        an SVG of a regular grid moved by u
       --measure M        ssd (default: same intensities), ncc (intensities differ by scale and offset)
+      --align MODEL      first translation, rigid or affine; results are those of both together
+      --weights W,W,…    of the channels, with ssd; default 1 each
       --alpha A          weight of the curvature: larger is stiffer
       --tau T            step of the semi-implicit scheme; default from the template's gradients
       --levels L         of the pyramid: how many
@@ -63,6 +66,7 @@ ${exitCodesHelp}`,
     const field = imagePathFlag(values, 'displacement');
     const job = parseImageJob(registerJobSchema, {
       kind: 'register', name: 'register', reference: inputFlag(reference), template, ...imageJobFields(values), measure: values.measure,
+      align: values.align, weights: numbersFlag(values, 'weights'),
       alpha: realFlag(values, 'alpha'), tau: realFlag(values, 'tau'), levels: wholeFlag(values, 'levels', 1, 12),
       iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: realFlag(values, 'tolerance'), landmarks: values.landmarks,
     });

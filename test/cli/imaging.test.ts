@@ -97,6 +97,23 @@ describe('warploom denoise, segment, register', function () {
     match(pair.out, /mean error of the displacement, pixels 0\.\d+/);
   });
 
+  it('register colours after an alignment', async () => {
+    const [n, points] = [48, 48 * 48];
+    const spot = (x: number, y: number, cx: number, cy: number) => Math.exp(-((x - cx) ** 2 / 60 + (y - cy) ** 2 / 20));
+    const colours = (x: number, y: number) => [spot(x, y, 20, 18), spot(x, y, 30, 28), 0.2 + 0.5 * spot(x, y, 26, 24)];
+    const image = (dx: number, dy: number): Image<Float32Array> => ({ width: n, height: n, channels: 3, data: Float32Array.from({ length: 3 * points }, (_, i) =>
+      colours(i % n + dx, Math.floor(i / n) % n + dy)[Math.floor(i / points)]!) });
+    await writeImage(at('rgb-r.png'), image(-7, 5));
+    await writeImage(at('rgb-t.png'), image(0, 0));
+    const { code, out, err } = await flags('register @rgb-r.png @rgb-t.png -o @rgb.png --displacement @rgb-u.npy --align translation --weights 1,1,0.5 --preview @rgb-p.png');
+    equal(code, 0, err);
+    match(out, /3 channels, translation alignment, curvature/);
+    const warped = (await readImage(at('rgb.png'))).image;
+    ok(psnr(warped, image(-7, 5)) > psnr(image(0, 0), image(-7, 5)) + 15, `${psnr(warped, image(-7, 5))}`);
+    const u = (await readImage(at('rgb-u.npy'))).image.data;
+    ok(Math.abs(u[24 * n + 24]! + 7) < 0.2 && Math.abs(u[points + 24 * n + 24]! - 5) < 0.2, `${u[24 * n + 24]}, ${u[points + 24 * n + 24]}`);
+  });
+
   it('refuse bad flags and bad files with code 2, by name, and write nothing', async () => {
     await writeFile(at('broken.png'), (await readFile(at('noisy.png'))).subarray(0, 99));
     const empty = await mkdtemp(join(folder, 'empty-'));
@@ -110,7 +127,8 @@ describe('warploom denoise, segment, register', function () {
       ['segment @noisy.png -o OUT.png --initial star', /initial/],
       ['segment @noisy.png -o OUT.png --initial ball:colour=3', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
       ['register @noisy.png -o OUT.png', /reference and a template/],
-      ['register @noisy.png @discs.png -o OUT.png --measure mi', /measure/], ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
+      ['register @noisy.png @discs.png -o OUT.png --measure mi', /measure/], ['register @noisy.png @noisy.png -o OUT.png --weights 1,x', /--weights/],
+      ['register @noisy.png @noisy.png -o OUT.png --weights 1,2', /weights/], ['register @noisy.png @noisy.png -o OUT.png --align bend', /align/], ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
     ];
     for (const [line, what] of cases) {
       const { code, err } = await flags(line.replace('OUT', `${empty}/out`));

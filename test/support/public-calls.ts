@@ -217,7 +217,7 @@ const fields: Record<string, readonly PublicCase[]> = {
     {
       device: 'arrays', call: ({ array, list, on }) => {
         const image = () => ({ data: array(1600), width: 40, height: 40 });
-        return imaging.register(image(), image(), { levels: 2, iterations: list(4, 3), ...on });
+        return imaging.register(image(), image(), { levels: 2, iterations: list(4, 3), weights: list(2), align: 'translation', ...on });
       },
     },
     {

@@ -92,7 +92,7 @@ const builders: Record<string, () => LooseParameters> = {
     type: 'float64', ...grid, displacement: flat(0, 2), result: flat(0),
   }),
   'imaging.registration': () => ({
-    type: 'float64', ...grid, variant: 'semi-implicit', measure: 'ssd', alpha: 0.1, step: 1, accelerate: true, stepScale: 1,
+    type: 'float64', ...grid, channels: 1, variant: 'semi-implicit', measure: 'ssd', alpha: 0.1, step: 1, accelerate: true, stepScale: 1,
     iterations: 2, tolerance: 0, reference: flat(1), template: flat(1), initial: flat(0, 2), result: flat(0, 2),
   }),
   'imaging.curvature': () => ({

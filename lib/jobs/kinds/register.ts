@@ -7,7 +7,9 @@ import { refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
 import { elementAt } from '../../core/known.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
-import { register, registrationMeasures, registrationPair, targetRegistrationError, writeImage } from '../../imaging/index.ts';
+import {
+  alignModels, register, registrationMeasures, registrationPair, targetRegistrationError, writeImage,
+} from '../../imaging/index.ts';
 import { path, positive } from '../fields.ts';
 import { dimensions, image as imageFields, size } from '../images/fields.ts';
 import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
@@ -28,6 +30,8 @@ export const registerJobSchema = z.strictObject({
   reference: z.union([path, pair]).describe('the fixed image, or a generated pair'),
   template: path.optional().describe('the image that is warped onto it'),
   measure: z.enum(registrationMeasures).default('ssd').describe('sum of squared differences, or normalised cross-correlation'),
+  weights: z.array(z.number().min(0)).min(1).optional().describe('weight of each channel, with ssd; default 1 each'),
+  align: z.enum(alignModels).optional().describe('a map of this model first; results are those of both together'),
   alpha: positive.optional().describe('weight of the curvature of the displacement'),
   tau: positive.optional().describe('step of the semi-implicit scheme; default from the template\'s gradients'),
   levels: z.number().int().min(1).max(12).optional().describe('levels of the pyramid'),
@@ -97,10 +101,10 @@ export async function loadPair(job: RegisterJob, resolve: (path: string) => stri
 }
 
 export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, signal, onProgress }: Running): Promise<Registered> {
-  const { measure, alpha, tau, levels, iterations, tolerance } = job;
+  const { measure, weights, align, alpha, tau, levels, iterations, tolerance } = job;
   const { reference, template, exact, landmarks } = pair;
   const begin = performance.now();
-  const given = { alpha, tau, levels, iterations, tolerance, landmarks, mask: reference.region };
+  const given = { weights, align, alpha, tau, levels, iterations, tolerance, landmarks, mask: reference.region };
   const result = await register(reference.image, template.image, {
     measure, device, signal, onProgress, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   });
@@ -118,8 +122,9 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
     displacement, warped,
     history: Object.fromEntries(result.history.map((level) => [`${level.width} × ${level.height}`, level.values])),
     report: {
-      summary: `${reference.label}, curvature registration, ${result.iterations} iterations, ${job.precision}`,
+      summary: `${reference.label}, ${align === undefined ? '' : `${align} alignment, `}curvature registration, ${result.iterations} iterations, ${job.precision}`,
       figures: {
+        ...(result.alignment === undefined ? {} : { alignmentIterations: result.alignment.iterations }),
         iterations: result.iterations, levels: result.history.length, [`${measure}Ratio`]: ratio, leastJacobian: jacobian.min,
         largestJacobian: jacobian.max, ...(start === undefined ? {} : { meanDisplacementPixels: start.mean }),
         ...(error === undefined ? {} : { [`meanError${unit}`]: error.mean, [`p95Error${unit}`]: error.p95 }),
@@ -127,6 +132,7 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
       },
       accuracy, notes: [
         ...(jacobian.min > 0 ? [] : [folds]),
+        ...(result.alignment?.converged === false ? [`alignment: ${result.alignment.status.message}`] : []),
         ...(result.converged || tolerance === 0 ? [] : [result.status.message]),
       ],
     },
