@@ -138,7 +138,7 @@ class Registration {
     const { options: { weights, signal }, reference: { points } } = this.#call;
     if (weights === undefined) return given;
     const weighted = async (image: DeviceArray): Promise<DeviceArray> => {
-      const pixels = await hostPixels(image as Pixels, signal);
+      const pixels = await hostPixels(image, signal);
       for (let i = 0; i < pixels.length; i += 1) pixels[i] = elementAt(pixels, i) * Math.sqrt(elementAt(weights, Math.floor(i / points)));
       return this.#taken(pixels);
     };
