@@ -260,7 +260,8 @@ struct RowsAgent {
     }
   }
 
-  static WARPLOOM_DEVICE void add_samples(const Parameters& p, const TileBuffers<T>& tile, ImageSums& sums, int half, int x, int64_t point) {
+  static WARPLOOM_DEVICE void add_samples(const Parameters& p, const TileBuffers<T>& tile, ImageSums& sums, int half, int x,
+                                          int64_t point) {
     const RowsTask<T>& task = p.task;
     if constexpr (kChannels) {
       for (int64_t c = 0, i = point; c < task.channels; ++c, i += task.points) {

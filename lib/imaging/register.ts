@@ -61,8 +61,8 @@ function takenOptions(options: TakenRegisterOptions): TakenRegisterOptions {
 /**
  * Curvature registration: the displacement u that minimises `D(u) + alpha/2 sum_l |lap u_l|²`, where D compares template(x + u(x)) with
  * reference(x): half the sum of squared differences, or with `ncc` the number of pixels times 1 - correlation. Smooth motion costs
- * little and affine motion nothing, so none is needed beforehand unless the images are far apart (`align`). Each iteration solves for the curvature in one step
- * by cosine transforms, all on the device; see docs/imaging-register.md for the scheme.
+ * little and affine motion nothing, so no alignment is needed beforehand unless the images are far apart (`align`). Each iteration solves
+ * for the curvature in one step by cosine transforms, all on the device; see docs/imaging-register.md for the scheme.
  *
  * With unequal distances of the pixels (`spacing`), u counts pixels of each axis, while the curvature and the gradients of the images
  * are those of lengths, in units of the smallest distance; the pyramid halves the axes with the closest pixels first.

@@ -128,7 +128,8 @@ describe('warploom denoise, segment, register', function () {
       ['segment @noisy.png -o OUT.png --initial ball:colour=3', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
       ['register @noisy.png -o OUT.png', /reference and a template/],
       ['register @noisy.png @discs.png -o OUT.png --measure mi', /measure/], ['register @noisy.png @noisy.png -o OUT.png --weights 1,x', /--weights/],
-      ['register @noisy.png @noisy.png -o OUT.png --weights 1,2', /weights/], ['register @noisy.png @noisy.png -o OUT.png --align bend', /align/], ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
+      ['register @noisy.png @noisy.png -o OUT.png --weights 1,2', /weights/], ['register @noisy.png @noisy.png -o OUT.png --align bend', /align/],
+      ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
     ];
     for (const [line, what] of cases) {
       const { code, err } = await flags(line.replace('OUT', `${empty}/out`));

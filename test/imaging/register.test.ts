@@ -150,7 +150,6 @@ function testControl(device: () => Promise<Device>): void {
     const nothing = await register({ ...pair.reference, data: data.map(() => NaN) }, pair.template, { ...options, tolerance: 1e-3 });
     ok(nothing.displacement.data.every((value) => value === 0) && Number.isNaN(nothing.measure));
   });
-
 }
 
 function testSteps(backend: BackendName, device: () => Promise<Device>): void {
@@ -255,7 +254,7 @@ function planes(type: 'float32' | 'float64', seed: number, [width, height, depth
   return { data: type === 'float32' ? Float32Array.from(values) : Float64Array.from(values), width, height, depth, channels };
 }
 
-function testChannels(backend: BackendName, device: () => Promise<Device>): void {
+function testForces(device: () => Promise<Device>): void {
   it('one step is the mean of the forces of all channels, by their weights', async () => {
     const [width, height, channels] = [7, 5, 3];
     const points = width * height;
@@ -283,7 +282,9 @@ function testChannels(backend: BackendName, device: () => Promise<Device>): void
       displacement.data.forEach((value, i) => ok(Math.abs(value - force[i]!) < 1e-9, `${i}: ${value}, not ${force[i]}`));
     }
   });
+}
 
+function testChannels(backend: BackendName, device: () => Promise<Device>): void {
   it('channels have the bits of the cpu backend; equal ones move as one of them', async function cases() {
     this.timeout(120_000);
     const options = { iterations: 5, tolerance: 0 } as const;
@@ -309,7 +310,9 @@ function testChannels(backend: BackendName, device: () => Promise<Device>): void
       deepStrictEqual(all.warped.data.slice(1024, 2048), all.warped.data.slice(0, 1024));
     }
   });
+}
 
+function testAligned(backend: BackendName, device: () => Promise<Device>): void {
   it('an alignment first: both together, with the template\'s own pixels', async function cases() {
     this.timeout(120_000);
     const n = 48;
@@ -342,7 +345,9 @@ describe('imaging.register', () => {
     testControl(device);
     testSteps(backend, device);
     testArguments(backend, device);
+    testForces(device);
     testChannels(backend, device);
+    testAligned(backend, device);
   }, { cases: 14 });
 
   it('refuses what does not fit', async () => {

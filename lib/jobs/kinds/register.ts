@@ -122,7 +122,8 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
     displacement, warped,
     history: Object.fromEntries(result.history.map((level) => [`${level.width} × ${level.height}`, level.values])),
     report: {
-      summary: `${reference.label}, ${align === undefined ? '' : `${align} alignment, `}curvature registration, ${result.iterations} iterations, ${job.precision}`,
+      summary: [reference.label, ...(align === undefined ? [] : [`${align} alignment`]), 'curvature registration',
+        `${result.iterations} iterations`, job.precision].join(', '),
       figures: {
         ...(result.alignment === undefined ? {} : { alignmentIterations: result.alignment.iterations }),
         iterations: result.iterations, levels: result.history.length, [`${measure}Ratio`]: ratio, leastJacobian: jacobian.min,
