@@ -16,16 +16,19 @@ export type Gas = readonly [number, number, PerAxis<number>];
 export const parts = <T>(n: number, f: (axis: Axis) => T): PerAxis<T> =>
   (n === 1 ? [f(0)] : n === 2 ? [f(0), f(1)] : [f(0), f(1), f(2)]) as unknown as PerAxis<T>;
 
-/** The sum of the squares. */
-export const square = (v: PerAxis<number>): number => {
-  let sum = 0;
-  for (const each of v) sum += each * each;
-  return sum;
+/** The sum. */
+export const total = (v: PerAxis<number>): number => {
+  const n: number = v.length;
+  return n === 1 ? v[0] : n === 2 ? v[0] + v[1] : v[0] + v[1] + v[2];
 };
+
+/** The sum of the squares. */
+export const square = (v: PerAxis<number>): number => total(parts(v.length, (i) => v[i] * v[i]));
 
 export const primitive = (q: Gas, gamma: number): Gas => {
   const inverse = 1 / q[0];
-  return [q[0], (gamma - 1) * (q[1] - 0.5 * square(q[2]) * inverse), parts(q[2].length, (i) => q[2][i] * inverse)];
+  const v = parts(q[2].length, (i) => q[2][i] * inverse);
+  return [q[0], (gamma - 1) * (q[1] - 0.5 * total(parts(q[2].length, (i) => q[2][i] * v[i]))), v];
 };
 
 /** Of numbers that are not NaN; cheaper than Math.min, which has to look for -0 and NaN. */
@@ -39,7 +42,8 @@ export const sound = (w: Gas, gamma: number): number => Math.sqrt((gamma * w[1])
 /** The flux along an axis of a state with energy e. */
 export const physical = (w: Gas, e: number, axis: Axis): Gas => {
   const v = w[2][axis];
-  return [w[0] * v, (e + w[1]) * v, parts(w[2].length, (i) => w[0] * w[2][i] * v + (i === axis ? w[1] : 0))];
+  const mass = w[0] * v;
+  return [mass, (e + w[1]) * v, parts(w[2].length, (i) => (i === axis ? mass * v + w[1] : mass * w[2][i]))];
 };
 
 /** The flux of Harten, Lax and van Leer with the speeds of both states: keeps density and pressure above 0 for CFL numbers up to 1/2. */
@@ -71,27 +75,28 @@ export const pressureBound = (l: Gas, r: Gas, approach: number, gamma: number): 
   return larger(root * root, most);
 };
 
-/** The flux of the HLLC solver, with bounds of the speeds of both outer waves: those of shocks up to that pressure. */
+/**
+ * The flux of the HLLC solver, with bounds of the speeds of both outer waves: those of shocks up to that pressure. It is the flux of the
+ * state at the face, which follows from the mass m that a wave takes up: density · (speed of the wave relative to the gas).
+ */
 export const hllc = (l: Gas, r: Gas, axis: Axis, gamma: number): Gas => {
   const [ul, ur] = [l[2][axis], r[2][axis]];
-  const bound = pressureBound(l, r, ul - ur, gamma);
-  const half = 0.5 * (gamma + 1);
-  const low = ul - Math.sqrt((gamma * l[1] + half * (bound - l[1])) / l[0]);
-  const high = ur + Math.sqrt((gamma * r[1] + half * (bound - r[1])) / r[0]);
-  const [ml, mr] = [l[0] * (low - ul), r[0] * (high - ur)];
-  const middle = (r[1] - l[1] + ul * ml - ur * mr) / (ml - mr);
+  const share = 0.5 * (gamma + 1) * pressureBound(l, r, ul - ur, gamma), rest = 0.5 * (gamma - 1);
+  const [ml, mr] = [Math.sqrt(l[0] * (share + rest * l[1])), Math.sqrt(r[0] * (share + rest * r[1]))];
+  const middle = (l[1] - r[1] + (ul * ml + ur * mr)) / (ml + mr);
   const isLeft = middle >= 0;
-  const [w, outer, m] = [isLeft ? l : r, isLeft ? low : high, isLeft ? ml : mr];
-  // The speed of the wave that is crossed; 0 if there is none.
-  const crossed = isLeft ? smaller(low, 0) : larger(high, 0);
+  const [w, m] = [isLeft ? l : r, isLeft ? ml : mr];
+  const [rho, p, u] = [w[0], w[1], w[2][axis]];
+  const approach = isLeft ? u - middle : middle - u;
   const e = energy(w, gamma);
-  const f = physical(w, e, axis);
-  const u = w[2][axis];
-  const inverse = 1 / (outer - middle);
-  const density = m * inverse;
-  const star = ((outer - u) * e - w[1] * u + (w[1] + m * (middle - u)) * middle) * inverse;
-  return [f[0] + crossed * (density - w[0]), f[1] + crossed * (star - e),
-    parts(w[2].length, (i) => f[2][i] + crossed * (density * (i === axis ? middle : w[2][i]) - w[0] * w[2][i]))];
+  // Between the outer wave and the one in the middle.
+  const pressure = p + m * approach;
+  const inverse = 1 / (m - rho * approach);
+  const turned = rho * (u * p - middle * pressure);
+  const star = (m * e + (isLeft ? turned : -turned)) * inverse;
+  const isBetween = (isLeft ? rho * u : -(rho * u)) < m;
+  return physical([isBetween ? rho * m * inverse : rho, isBetween ? pressure : p,
+    parts(w[2].length, (i) => (i === axis ? (isBetween ? middle : u) : w[2][i]))], isBetween ? star : e, axis);
 };
 
 /** Whether U + k F / s has density and pressure above 0, for s > 0. */

@@ -1,41 +1,46 @@
 // A step of the Euler equations: MUSCL on primitive variables with monotonised central slopes, HLLC, and fluxes of first order where a
 // density or pressure would fall below 0. B. van Leer, J. Comput. Phys. 32 (1979).
 import {
-  energy, hll, hllc, isGas, larger, parts, physical, pressureBound, primitive, smaller, sound, square, type Axis, type Gas, type PerAxis,
+  energy, hll, hllc, isGas, larger, parts, physical, pressureBound, primitive, smaller, sound, square, total, type Axis, type Gas,
+  type PerAxis,
 } from './gas.ts';
 
 /** The state of the cell k cells on along an axis. */
 export type At = (axis: Axis, k: number) => Gas;
 
-/** The value at the face of the middle cell towards the last one: monotonised central slope, 0 at extrema. */
-const faceValue = (before: number, own: number, next: number): number => {
+/** Half the difference across the middle cell: monotonised central, 0 at extrema. */
+const slope = (before: number, own: number, next: number): number => {
   const [a, b] = [own - before, next - own];
   const most = smaller(smaller(Math.abs(a), Math.abs(b)), 0.25 * Math.abs(a + b));
-  return a * b > 0 ? own + (a > 0 ? most : -most) : own;
+  return a > 0 ? (b > 0 ? most : 0) : b > 0 ? 0 : -most;
 };
 
-const faceState = (before: Gas, own: Gas, next: Gas): Gas => [faceValue(before[0], own[0], next[0]),
-  faceValue(before[1], own[1], next[1]), parts(own[2].length, (i) => faceValue(before[2][i], own[2][i], next[2][i]))];
+const slopes = (before: Gas, own: Gas, next: Gas): Gas => [slope(before[0], own[0], next[0]), slope(before[1], own[1], next[1]),
+  parts(own[2].length, (i) => slope(before[2][i], own[2][i], next[2][i]))];
+
+/** The speed of sound, and the share of the cell that waves cross in a step along all axes. */
+export const crossing = (w: Gas, ratios: PerAxis<number>, gamma: number): readonly [number, number] => {
+  const c = sound(w, gamma);
+  return [c, total(parts(ratios.length, (i) => ratios[i] * (Math.abs(w[2][i]) + c)))];
+};
 
 /**
  * Whether U ± F · 2 dt / dx over the share of the axis in the cell's CFL number is admissible. If it is in both cells of every face, a
  * step is a mean of admissible states (Hu, Adams and Shu, J. Comput. Phys. 242 (2013)).
  */
-export const isSafe = (q: Gas, w: Gas, flux: Gas, side: number, ratios: PerAxis<number>, axis: Axis, gamma: number): boolean => {
-  const c = sound(w, gamma);
-  let sum = 0;
-  for (const each of parts(ratios.length, (i) => ratios[i] * (Math.abs(w[2][i]) + c))) sum += each;
-  return isGas(q, flux, side * sum, Math.abs(w[2][axis]) + c);
-};
+export const isSafe = (q: Gas, w: Gas, [c, share]: readonly [number, number], flux: Gas, side: number, axis: Axis): boolean =>
+  isGas(q, flux, side * share, Math.abs(w[2][axis]) + c);
 
 /** The flux between the second and the third of four cells. */
 export const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma: number): Gas => {
   const [a, b] = [at(axis, k), at(axis, k + 1)];
-  const [wa, wb] = [primitive(a, gamma), primitive(b, gamma)];
-  const [before, after] = [primitive(at(axis, k - 1), gamma), primitive(at(axis, k + 2), gamma)];
-  const flux = hllc(faceState(before, wa, wb), faceState(after, wb, wa), axis, gamma);
-  if (isSafe(a, wa, flux, -2, ratios, axis, gamma) && isSafe(b, wb, flux, 2, ratios, axis, gamma)) return flux;
-  return hll(wa, wb, axis, gamma);
+  const [before, wa, wb, after] = [primitive(at(axis, k - 1), gamma), primitive(a, gamma), primitive(b, gamma),
+    primitive(at(axis, k + 2), gamma)];
+  const [sa, sb] = [slopes(before, wa, wb), slopes(wa, wb, after)];
+  const flux = hllc([wa[0] + sa[0], wa[1] + sa[1], parts(ratios.length, (i) => wa[2][i] + sa[2][i])],
+    [wb[0] - sb[0], wb[1] - sb[1], parts(ratios.length, (i) => wb[2][i] - sb[2][i])], axis, gamma);
+  const [ca, cb] = [crossing(wa, ratios, gamma), crossing(wb, ratios, gamma)];
+  return isSafe(a, wa, ca, flux, -2, axis) && isSafe(b, wb, cb, flux, 2, axis) ? flux : hll(wa, wb, axis, gamma);
 };
 
 /** The state after a forward step; `ratios`: dt / dx along each axis; `flux`: between cells k and k + 1. */
@@ -63,6 +68,6 @@ export const mean = (before: number, now: number): number => 0.5 * (before + now
 
 /** Everything that a step calls. */
 export const functions = {
-  parts, square, primitive, smaller, larger, energy, sound, physical, hll, pressureBound, hllc, isGas, faceValue, faceState, isSafe,
+  parts, total, square, primitive, smaller, larger, energy, sound, physical, hll, pressureBound, hllc, isGas, slope, slopes, crossing, isSafe,
   faceFlux, advanced, mean,
 };

@@ -3,7 +3,7 @@
 // J. Comput. Phys. 227 (2008).
 import type { Reader } from '../types.ts';
 import { hll, hllc, parts, primitive, type Axis, type Gas, type PerAxis } from './gas.ts';
-import { advanced, functions as muscl, isSafe, type At } from './muscl.ts';
+import { advanced, crossing, functions as muscl, isSafe, type At } from './muscl.ts';
 
 /** The value at the face of the middle cell of five towards the last one, from means over the cells. */
 const wenoValue = (a: number, b: number, c: number, d: number, e: number): number => {
@@ -31,8 +31,8 @@ const wenoFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma:
   const [a, b, c, d, e, f] = [at(axis, k - 2), at(axis, k - 1), at(axis, k), at(axis, k + 1), at(axis, k + 2), at(axis, k + 3)];
   const [wc, wd] = [primitive(c, gamma), primitive(d, gamma)];
   const flux = hllc(wenoState(a, b, c, d, e, wc, gamma), wenoState(f, e, d, c, b, wd, gamma), axis, gamma);
-  if (isSafe(c, wc, flux, -2, ratios, axis, gamma) && isSafe(d, wd, flux, 2, ratios, axis, gamma)) return flux;
-  return hll(wc, wd, axis, gamma);
+  const [sc, sd] = [crossing(wc, ratios, gamma), crossing(wd, ratios, gamma)];
+  return isSafe(c, wc, sc, flux, -2, axis) && isSafe(d, wd, sd, flux, 2, axis) ? flux : hll(wc, wd, axis, gamma);
 };
 
 /** A share of the state at the beginning of the step, and one of the state after a forward step. */
