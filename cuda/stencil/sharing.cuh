@@ -1,12 +1,13 @@
-// One stage of an explicit scheme per launch, as in classic.cuh, whose cells share work with the cell before them along the last axis and
-// the one before them along the first: fluxes through faces, for instance. Each warp takes 31 columns of a row, with one lane for what the
-// first of them needs of the column before, and moves down the rows (in three dimensions, through the planes). What is made for the next
-// column comes by shuffles, what is made for the next row stays in registers. The stage is printed (lib/stencil/compile/cuda.ts) as for
-// classic.cuh, with in place of inner and edge
-//   kNumbers: how many numbers a cell makes for itself and its neighbours
-//   before(k), beside(k): whether number k is used by the next cell along the first axis, the last axis
-//   share(p, member, at, inside, own): makes them; the cell may be one outside; inside: whether all that it reads is inside
-//   end(p, member, at, inside, own, before, beside): makes the cell and stores it; 1 if it is finite and admissible
+// One stage of an explicit scheme per launch, as in classic.cuh, whose cells share work with their neighbours along the last axis and the
+// first: what a cell makes of its fields, and fluxes through faces, for instance. Each warp takes columns of a row, with lanes beside them
+// for what they need of their neighbours, and moves down the rows (in three dimensions, through the planes). What is made for other
+// columns comes by shuffles, what is made for other rows stays in registers. The stage is printed (lib/stencil/compile/sharing-text.ts) as
+// for classic.cuh, with in place of inner and edge
+//   kNumbers, kAges: how many numbers are made for each cell, and of how many rows they are kept
+//   kWidth: columns of a warp; kLow: the first of its lanes, counted from the first of these; kStart: rows before the first that it makes
+//   kParameters: numbers of a member's parameters
+//   row(block, p, member, q, at, first, owns, n): makes the numbers n of a row, those of age 0, and the cells from row `first` on of lanes
+//   that own one; 1 if they are finite and admissible
 #pragma once
 #include "cuda/stencil/classic.cuh"
 
@@ -17,7 +18,7 @@ struct SharingAgent {
   using Parameters = typename Stage::Parameters;
   using Real = typename Stage::Real;
   static constexpr int kMaxThreads = 256, kMinBlocks = 2;
-  static constexpr int kColumns = 31, kDimensions = Stage::kDimensions, kLast = kDimensions - 1, kNumbers = Stage::kNumbers;
+  static constexpr int kColumns = Stage::kWidth, kDimensions = Stage::kDimensions, kLast = kDimensions - 1;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const bool still = is_still(p);
@@ -30,7 +31,7 @@ struct SharingAgent {
     if (rest >= tasks) return;
     int at[kDimensions];
     const int64_t next = rest / strips;
-    const int column = static_cast<int>(rest - next * strips) * kColumns + block.lane() - 1;
+    const int column = static_cast<int>(rest - next * strips) * kColumns + block.lane() + Stage::kLow;
     rest = next;
     if constexpr (kDimensions == 3) {
       const int64_t slab = rest / rows;
@@ -39,16 +40,18 @@ struct SharingAgent {
     }
     if constexpr (kDimensions > 1) at[0] = static_cast<int>(rest) * p.march;
     at[kLast] = column;
-    const bool owns = block.lane() > 0 && column < p.n[kLast];
+    const bool owns = block.lane() >= -Stage::kLow && block.lane() < kColumns - Stage::kLow && column < p.n[kLast];
+    Real q[Stage::kParameters + 1] = {};
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Stage::kParameters; ++i) q[i] = p.p[member * Stage::kParameters + i];
+    Real numbers[Stage::kNumbers][Stage::kAges] = {};
     if constexpr (kDimensions == 1) {
-      Real none[kNumbers] = {};
-      row(block, p, member, at, still, owns, true, none);
+      row(block, p, member, q, at, 0, still, owns, numbers);
     } else {
       const int first = at[0], end = first + p.march < p.n[0] ? first + p.march : p.n[0];
-      Real before[kNumbers] = {};
-      at[0] = first - 1;
+      at[0] = still ? first : first + Stage::kStart;
       WARPLOOM_NO_UNROLL
-      for (; at[0] < end; ++at[0]) row(block, p, member, at, still, owns, at[0] >= first, before);
+      for (; at[0] < end; ++at[0]) row(block, p, member, q, at, first, still, owns, numbers);
     }
   }
 
@@ -59,29 +62,18 @@ struct SharingAgent {
     return false;
   }
 
-  /// A row of the warp: the numbers, and the cells unless it is the row before the first.
   static WARPLOOM_DEVICE void row(
-      const device::Block& block, const Parameters& p, int64_t member, const int (&at)[kDimensions], bool still, bool owns, bool ends,
-      Real (&before)[kNumbers]) {
-    bool inside = true;
-    WARPLOOM_UNROLL
-    for (int axis = 0; axis <= kLast; ++axis) {
-      inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
-    }
+      const device::Block& block, const Parameters& p, int64_t member, const Real (&q)[Stage::kParameters + 1],
+      const int (&at)[kDimensions], int first, bool still, bool owns, Real (&numbers)[Stage::kNumbers][Stage::kAges]) {
     if (still) {
-      if (owns && ends) ClassicAgent<Stage>::keep(p, member, at);
+      if (owns) ClassicAgent<Stage>::keep(p, member, at);
       return;
     }
-    Real own[kNumbers] = {}, beside[kNumbers] = {};
-    if (at[kLast] < p.n[kLast]) Stage::share(p, member, at, inside, own);
+    if (Stage::row(block, p, member, q, at, first, owns, numbers) == 0) device::atomic_min(p.status, p.number());
     WARPLOOM_UNROLL
-    for (int k = 0; k < kNumbers; ++k) {
-      if (Stage::beside(k)) beside[k] = device::shuffle_up(block, own[k], 1);
-    }
-    if (owns && ends && Stage::end(p, member, at, inside, own, before, beside) == 0) device::atomic_min(p.status, p.number());
-    WARPLOOM_UNROLL
-    for (int k = 0; k < kNumbers; ++k) {
-      if (Stage::before(k)) before[k] = own[k];
+    for (int k = 0; k < Stage::kNumbers; ++k) {
+      WARPLOOM_UNROLL
+      for (int age = Stage::kAges - 1; age > 0; --age) numbers[k][age] = numbers[k][age - 1];
     }
   }
 };

@@ -1,6 +1,7 @@
 // Fluxes and other calls that neighbouring cells have in common are made once on devices, with the same bits (on the shim).
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { stencilProgram } from '../../lib/stencil/compile/program.ts';
+import { cascadeOf } from '../../lib/stencil/compile/cascade.ts';
 import { sharedOf } from '../../lib/stencil/compile/sharing.ts';
 import { openDevice, stencil, type Device } from '../../lib/index.ts';
 import { functions, one, three, two } from './flux-equations.ts';
@@ -9,16 +10,19 @@ import { after as afterSteps, joined, same } from './support.ts';
 const { euler, shallowWater, heat } = stencil.equations;
 const { flux } = functions;
 
-/** What cells share: how many numbers, and from which neighbours. */
-function sharedBy(equation: stencil.Equation): string {
+function stagesOf(equation: stencil.Equation): ReturnType<typeof stencilProgram>['stages'] {
   const { dimensions, fields } = equation;
   const axes = Array.from({ length: dimensions });
   const rule = { kind: 'outflow' } as const;
-  const { stages } = stencilProgram(equation, {
+  return stencilProgram(equation, {
     spacing: axes.map(() => 1), origin: axes.map(() => 0), precision: 'f64',
     rules: axes.map(() => [fields.map(() => rule), fields.map(() => rule)] as const),
-  });
-  return stages.map((stage, s) => {
+  }).stages;
+}
+
+/** What cells share: how many numbers, and from which neighbours. */
+function sharedBy(equation: stencil.Equation): string {
+  return stagesOf(equation).map((stage, s) => {
     const found = sharedOf(stage, s);
     return found === undefined ? 'nothing' : `${found.common.f.results.length} ${[...new Set(found.numbers.map(({ side }) => side))].sort().join()}`;
   }).join('; ');
@@ -43,6 +47,17 @@ describe('stencil: shared work', function () {
     strictEqual(sharedBy(placed as never), 'nothing; nothing; nothing');
   });
 
+  it('goes on inside: states, slopes and fluxes of gas are made once, as late as they are needed', () => {
+    const links = (equation: stencil.Equation): string => {
+      const { links: all, width, ages } = cascadeOf(stagesOf(equation)[0]!, 0)!;
+      return `${width} columns, ${ages} rows: ${all.map(({ f: { results }, lead }) => `${results.length}@${lead}`).join(' ')}`;
+    };
+    strictEqual(links(euler.inOneDimension() as never), '28 columns, 1 rows: 3@0 3@0 2@0 3@0 3@0');
+    strictEqual(links(euler.inTwoDimensions() as never), '28 columns, 3 rows: 4@2 4@1 2@1 4@0 8@0 4@0');
+    strictEqual(links(euler.inThreeDimensions() as never), '28 columns, 3 rows: 5@2 5@1 2@1 5@0 10@0 5@0');
+    strictEqual(links(two as never), '31 columns, 2 rows: 2@0 1@0');
+  });
+
   it('gives the bits of WebAssembly: small sizes, several strips, boundaries, ensembles, steps of varying length', async () => {
     const wave = (x: number, y = 0, z = 0): number => Math.sin(x) + 0.3 * Math.cos(1.7 * y) - 0.2 * z;
     const low = { kind: 'dirichlet', value: ({ t }: { t: number }) => 0.2 + t } as const;
@@ -53,6 +68,10 @@ describe('stencil: shared work', function () {
       }],
       [two as never, [[1, 1], [3, 2], [5, 33], [67, 8]], {
         dt: { cfl: 0.3, most: 0.04 }, initial: { u: wave }, parameters: { k: 0.5 }, boundary: { x: 'periodic', y: { low: 'odd-mirror', high: low } },
+      }],
+      [euler.inTwoDimensions() as never, [[1, 3], [2, 29], [9, 57]], {
+        initial: { rho: (x: number, y: number) => 1.5 + wave(x, y), mx: 0.3, my: 0.2, E: (x: number, y: number) => 4 + Math.cos(x + y) },
+        parameters: { gamma: [1.4, 1.7] }, boundary: { x: 'outflow', y: 'periodic' }, dt: 0.03,
       }],
       [three as never, [[1, 2, 3], [4, 3, 32]], { initial: { u: wave }, parameters: { k: [0.5, 1] }, boundary: 'periodic' }],
     ];

@@ -1,10 +1,10 @@
 // Bodies that load what a cell reads, compute it and store it.
-import { required } from '../../core/known.ts';
+import { lastOf, required } from '../../core/known.ts';
 import {
   branch, call, exact, get, i32, load, set, store, type Body, type Buffer, type Expression, type KernelFunction, type Local,
   type Statement,
 } from '../../kernel/ir.ts';
-import { sharedOf } from './sharing.ts';
+import { cascadeOf, type Link } from './cascade.ts';
 import type { CellParts, Stage, StencilProgram } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
 
@@ -116,29 +116,32 @@ export function cellBody(
 }
 
 /**
- * For a stage whose cells share work (./sharing.ts): `share_S` (indices, inside, common) returns what a cell makes for itself and its
- * neighbours; it may lie one cell outside. `end_S` (indices, inside, common, numbers) makes the cell and returns whether it is good.
+ * For a stage whose cells share work (./cascade.ts): `linkK_S` (indices, inside, common, numbers) returns what link K makes for a cell,
+ * which may lie outside. `end_S` (the same arguments) makes the cell and returns whether it is good.
  */
 export function sharingFunctions({ parts, stages }: Pick<StencilProgram, 'parts' | 'stages'>, s: number): readonly KernelFunction[] {
   const stage = required(stages[s]);
-  const shared = sharedOf(stage, s);
-  if (shared === undefined) return [];
-  const { callees, common, finish } = shared;
+  const cascade = cascadeOf(stage, s);
+  if (cascade === undefined) return [];
   const { indices } = parts;
   const inside: Local = { name: 'inside', type: 'bool' };
-  const body: Statement[] = [];
-  const values = valuesOf(parts, common.inputs, indices, { isInner: get(inside), mayBeOutside: true }, body);
-  const made = common.f.results.map((type) => parts.local(type));
-  body.push(call(common.f.name, values, made));
+  const parametersOf = ({ f, takes }: Link): readonly Local[] =>
+    [...indices, inside, ...parts.common, ...f.parameters.slice(0, takes.length)];
+  const numbersOf = ({ f, takes }: Link): readonly Expression[] => f.parameters.slice(0, takes.length).map(get);
+  const makers = cascade.links.slice(0, -1), finish = lastOf(cascade.links);
   const good = parts.local('i32', 'good');
-  const numbers = finish.f.parameters.slice(0, shared.numbers.length);
-  const end = cellBody(parts, { stage, isLast: s === stages.length - 1, point: finish, given: numbers.map(get) }, indices,
+  const end = cellBody(parts, { stage, isLast: s === stages.length - 1, point: finish, given: numbersOf(finish) }, indices,
     { isInner: reachesOut(finish) ? get(inside) : true, good });
-  return [...callees, common.f, finish.f, {
-    name: `share_${s}`, parameters: [...indices, inside, ...parts.common], results: made.map(({ type }) => type), buffers: [],
-    body: [...body, { kind: 'return', values: made.map(get) }],
-  }, {
-    name: `end_${s}`, parameters: [...indices, inside, ...parts.common, ...numbers], results: ['i32'], buffers: [],
+  return [...cascade.callees, ...cascade.links.map(({ f }) => f), ...makers.map((link, k): KernelFunction => {
+    const body: Statement[] = [];
+    const values = valuesOf(parts, link.inputs, indices, { isInner: get(inside), mayBeOutside: true }, body);
+    const made = link.f.results.map((type) => parts.local(type));
+    return {
+      name: `link${k}_${s}`, parameters: parametersOf(link), results: made.map(({ type }) => type), buffers: [],
+      body: [...body, call(link.f.name, [...numbersOf(link), ...values], made), { kind: 'return', values: made.map(get) }],
+    };
+  }), {
+    name: `end_${s}`, parameters: parametersOf(finish), results: ['i32'], buffers: [],
     body: [...end, { kind: 'return', values: [get(good)] }],
   }];
 }

@@ -1,12 +1,14 @@
 // Equations as device code: one kernel for each stage, one thread for each cell. What is the same for all equations is in cuda/stencil.
 import { required } from '../../core/known.ts';
-import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
+import type { KernelFunction, Program } from '../../kernel/ir.ts';
 import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
+import { pointerText, scalarTexts } from './argument-text.ts';
+import { cascadeOf } from './cascade.ts';
 import { sharingFunctions } from './cells.ts';
-import { sharedOf, type Shared, type Side } from './sharing.ts';
+import { sharingText } from './sharing-text.ts';
 import { isLarge, type Stage, type StencilProgram } from './stages.ts';
 
 /** Text for `Device.module`. */
@@ -15,31 +17,12 @@ export interface DeviceText {
   readonly kernels: readonly string[];
 }
 
-/** Names of the groups of buffers in the parameters of kernels. */
-const groups = ['y', 'u', 'a', 'o', 'c'] as const;
-
 /** The program as the device runs it. */
 export function deviceProgram(made: StencilProgram, roots: readonly string[]): Program {
   const { program, stages } = made;
   const functions = [...program.functions, ...stages.flatMap((_, s) => sharingFunctions(made, s))];
   return verify(optimise({ ...program, functions },
     { roots: new Set(roots), inline: ({ name }) => !name.startsWith('read_'), vectors: false, unroll: 0 }));
-}
-
-/** The pointer to a buffer of the member. */
-export function pointerText({ buffers, names }: StencilProgram, buffer: Buffer): string {
-  const group = required(groups.find((name) => buffers[name].includes(buffer)));
-  const at = buffers[group].indexOf(buffer);
-  return group === 'c' ? `p.c + ${at} * p.cells` : `p.${group} + (member * ${names.fields.length} + ${at}) * p.cells`;
-}
-
-/** The numbers that all functions take: extents, then scalars. */
-export function scalarTexts({ names, scalars }: StencilProgram, texts: Readonly<Record<string, string>> = {}): readonly string[] {
-  const count = names.parameters.length;
-  return [
-    ...names.spacing.map((_, axis) => `p.n[${axis}]`),
-    ...scalars.map((name) => (/^p\d/.test(name) ? `p.p[member * ${count} + ${name.slice(1)}]` : texts[name] ?? `p.${name}`)),
-  ];
 }
 
 /** The number of an axis, as an expression that is constant once loops over axes are unrolled. */
@@ -90,10 +73,11 @@ export function adaptiveText(made: StencilProgram): DeviceText {
 }
 
 /** The functions of a stage. Long ones are compiled once, for cells near the edges too, and may share work with their neighbours. */
-const endsOf = (stage: Stage, s: number): readonly string[] =>
-  (sharedOf(stage, s) !== undefined ? ['share', 'end'] : isLarge(stage) ? ['cell'] : ends);
-const rootsOf = ({ stages }: StencilProgram): readonly string[] =>
-  stages.flatMap((stage, s) => endsOf(stage, s).map((end) => `${end}_${s}`));
+const endsOf = (stage: Stage): readonly string[] => (isLarge(stage) ? ['cell'] : ends);
+const rootsOf = ({ stages }: StencilProgram): readonly string[] => stages.flatMap((stage, s) => {
+  const links = cascadeOf(stage, s)?.links.map((_, k, { length }) => (k === length - 1 ? 'end' : `link${k}`));
+  return (links ?? endsOf(stage)).map((end) => `${end}_${s}`);
+});
 const realOf = ({ names }: StencilProgram): string => (names.precision === 'f32' ? 'float' : 'double');
 const stencilSpace = 'warploom::WARPLOOM_TARGET::stencil';
 
@@ -107,37 +91,17 @@ function clockTexts({ time, h, g }: Stage): Readonly<Record<string, string>> {
   };
 }
 
-/** The numbers that cells share, and which of them come from which neighbour. */
-function sharingText({ common, numbers }: Shared): readonly string[] {
-  const from = (side: Side): string => {
-    const found = numbers.filter((each) => each.side === side).map(({ component }) => `k == ${component}`);
-    return found.length === 0 ? 'false' : found.join(' || ');
-  };
-  return [
-    `  static constexpr int kNumbers = ${common.f.results.length};`,
-    `  static constexpr WARPLOOM_DEVICE bool before([[maybe_unused]] int k) { return ${from('before')}; }`,
-    `  static constexpr WARPLOOM_DEVICE bool beside([[maybe_unused]] int k) { return ${from('beside')}; }`,
-  ];
-}
-
 /** A function of a stage, as a member. */
 function memberText(made: StencilProgram, program: Program, { s, end }: { readonly s: number; readonly end: string },
   scalars: Readonly<Record<string, string>>): readonly string[] {
-  const shared = sharedOf(required(made.stages[s]), s);
-  const isShare = end === 'share';
-  const given = end === 'end' ? required(shared).numbers.map(({ side, component }) => `${side}[${component}]`) : [];
-  const results = isShare ? required(shared).common.f.results.map((_, k) => `own[${k}]`) : ['good'];
-  const numbers = isShare ? ['Real (&own)[kNumbers]']
-    : end === 'end' ? (['own', 'before', 'beside'] as const).map((side) => `[[maybe_unused]] const Real (&${side})[kNumbers]`) : [];
-  const parameters = ['const Parameters& p', 'int64_t member', 'const int (&at)[kDimensions]',
-    ...ends.some((each) => each === end) ? [] : ['bool inside'], ...numbers];
+  const more = end === 'cell' ? ['inside'] : [];
+  const parameters = ['const Parameters& p', 'int64_t member', 'const int (&at)[kDimensions]', ...more.map((name) => `bool ${name}`)];
   const name = `${end}_${s}`;
-  const args = [...made.names.spacing.map((_, axis) => `at[${axis}]`), ...ends.some((each) => each === end) ? [] : ['inside'],
-    ...scalarTexts(made, scalars), ...given, ...results,
+  const args = [...made.names.spacing.map((_, axis) => `at[${axis}]`), ...more, ...scalarTexts(made, scalars), 'good',
     ...required(cudaParameters(program).get(name)).map((buffer) => pointerText(made, buffer))];
   return [
-    `  static WARPLOOM_DEVICE ${isShare ? 'void' : 'int'} ${end}(${parameters.join(', ')}) {`, ...isShare ? [] : ['    int good;'],
-    `    ${cName(name)}(${args.join(', ')});`, ...isShare ? [] : ['    return good;'], '  }',
+    `  static WARPLOOM_DEVICE int ${end}(${parameters.join(', ')}) {`, '    int good;', `    ${cName(name)}(${args.join(', ')});`,
+    '    return good;', '  }',
   ];
 }
 
@@ -146,22 +110,22 @@ function textOf(made: StencilProgram, program: Program, way: Way): DeviceText {
   const scalarsOf = (stage: Stage): Readonly<Record<string, string>> =>
     (way === 'adaptive' ? clockTexts(stage) : way === 'graph' ? { t: 'p.begin()' } : {});
   const types = stages.flatMap((stage, s) => {
-    const shared = sharedOf(stage, s);
+    const cascade = cascadeOf(stage, s);
     return [
       `struct Stage${s} {`, `  using Real = ${realOf(made)};`,
       `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
       `  static constexpr bool kAdaptive = ${way === 'adaptive'}, kSingle = ${stages.length === 1}, kLarge = ${isLarge(stage)};`,
       `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
       `  using Parameters = ${stencilSpace}::${parametersOf[way]}<Real, kDimensions>;`,
-      ...shared === undefined ? [] : sharingText(shared),
-      ...endsOf(stage, s).flatMap((end) => memberText(made, program, { s, end }, scalarsOf(stage))), '};',
-      `WARPLOOM_KERNEL(stage_${s}, ${stencilSpace}::${shared === undefined ? 'Classic' : 'Sharing'}Agent<Stage${s}>)`, '',
+      ...cascade === undefined ? endsOf(stage).flatMap((end) => memberText(made, program, { s, end }, scalarsOf(stage)))
+        : sharingText(made, program, { s, cascade }, scalarsOf(stage)), '};',
+      `WARPLOOM_KERNEL(stage_${s}, ${stencilSpace}::${cascade === undefined ? 'Classic' : 'Sharing'}Agent<Stage${s}>)`, '',
     ];
   });
   // Reading beyond boundaries is rare, and takes more code than all the rest of long functions.
   const isLong = stages.some(isLarge);
   const apart = ({ name }: KernelFunction): string => (isLong && name.startsWith('read_') ? 'WARPLOOM_DEVICE_APART' : 'WARPLOOM_DEVICE');
-  const isShared = stages.some((stage, s) => sharedOf(stage, s) !== undefined);
+  const isShared = stages.some((stage, s) => cascadeOf(stage, s) !== undefined);
   const headers = ['cuda/core/module.cuh', 'arithmetic.h', 'cuda/stencil/classic.cuh', ...isShared ? ['cuda/stencil/sharing.cuh'] : [],
     ...(way === 'plain' ? [] : [`cuda/stencil/${way}.cuh`])];
   return {

@@ -33,14 +33,21 @@ const leastSize = 300;
 const mostNodes = 400;
 
 type Call = StatementOf<'call'>;
-type Read = Extract<Input, { kind: 'y' | 'c' }>;
-type Argument = Read | Extract<Input, { kind: 'scalar' }>;
+/** A number that a cell, so many cells on, has made (./cascade.ts). */
+export interface Taken {
+  readonly kind: 'number';
+  readonly index: number;
+  readonly offset: readonly number[];
+}
+type Read = Extract<Input, { kind: 'y' | 'c' }> | Taken;
+export type Argument = Read | Extract<Input, { kind: 'scalar' }>;
+export type Inputs = ReadonlyMap<Local, Input | Taken>;
 
 /** A call, with arguments of inputs alone. */
-interface Found {
+export interface Found {
   readonly call: Call;
   readonly args: readonly Expression[];
-  /** The largest offsets that it reads. */
+  /** The middle of what it reads. */
   readonly reference: readonly number[];
 }
 
@@ -60,8 +67,8 @@ export function sharedOf(stage: Stage, s: number): Shared | undefined {
   return known.found;
 }
 
-const tidy = (program: Program): Program => dropDead(simplify(program));
-const isCall = (s: Statement): s is Call => s.kind === 'call';
+export const tidy = (program: Program): Program => dropDead(simplify(program));
+export const isCall = (s: Statement): s is Call => s.kind === 'call';
 
 function find(stage: Stage, s: number): Shared | undefined {
   const { f, inputs, callees } = stage.outlined();
@@ -82,7 +89,8 @@ function find(stage: Stage, s: number): Shared | undefined {
   return undefined;
 }
 
-function weightsOf({ functions }: Program): ReadonlyMap<string, number> {
+/** Nodes of functions and what they call. */
+export function weightsOf({ functions }: Program): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   const isLong = (e: Expression): boolean =>
     e.kind === 'math' || (e.kind === 'binary' && e.op === 'div') || (e.kind === 'unary' && e.op === 'sqrt');
@@ -104,9 +112,8 @@ function definitionsOf({ body }: KernelFunction): ReadonlyMap<Local, Expression>
   return new Map(body.flatMap((s) => (s.kind === 'set' && times.get(s.local) === 1 ? [[s.local, s.value] as const] : [])));
 }
 
-function groupsOf(
-  point: KernelFunction, calls: readonly Call[], inputOf: ReadonlyMap<Local, Input>, dimensions: number,
-): Group[] {
+/** Calls with arguments of inputs alone: those that are the same but for an offset together. */
+export function alike(point: KernelFunction, calls: readonly Call[], inputOf: Inputs, dimensions: number): readonly Found[][] {
   const definitions = definitionsOf(point);
   const byText = new Map<string, Found[]>();
   for (const each of calls) {
@@ -114,12 +121,19 @@ function groupsOf(
     if (!args.every((arg) => arg !== undefined)) continue;
     const reads = args.flatMap((arg) => readsIn(arg, inputOf));
     if (reads.length === 0) continue;
-    const reference = Array.from({ length: dimensions }, (_, axis) => Math.max(...reads.map(({ offset }) => required(offset[axis]))));
+    const reference = Array.from({ length: dimensions }, (_, axis) => {
+      const offsets = reads.map(({ offset }) => required(offset[axis]));
+      return Math.floor((Math.min(...offsets) + Math.max(...offsets)) / 2);
+    });
     const text = [each.callee, ...args.map((arg) => expressionText(moved(arg, inputOf, reference, (input) =>
       ({ name: keyOf(input), type: 'f64' }))))].join();
     byText.set(text, [...byText.get(text) ?? [], { call: each, args, reference }]);
   }
-  return [...byText.values()].flatMap((found): Group[] => {
+  return [...byText.values()];
+}
+
+function groupsOf(point: KernelFunction, calls: readonly Call[], inputOf: Inputs, dimensions: number): Group[] {
+  return alike(point, calls, inputOf, dimensions).flatMap((found): Group[] => {
     const base = Array.from({ length: dimensions }, (_, axis) => Math.max(...found.map(({ reference }) => required(reference[axis]))));
     const sided = found.flatMap((each) => {
       const side = sideOf(each.reference.map((offset, axis) => required(base[axis]) - offset));
@@ -140,14 +154,14 @@ function sideOf(back: readonly number[]): Side | undefined {
 
 /** An argument with inputs in place of locals; undefined if it depends on anything but fields, coefficients and scalars. */
 function ofInputs(
-  given: Expression, definitions: ReadonlyMap<Local, Expression>, inputOf: ReadonlyMap<Local, Input>,
+  given: Expression, definitions: ReadonlyMap<Local, Expression>, inputOf: Inputs,
 ): Expression | undefined {
   let [nodes, isGood] = [0, true];
   const expand = (e: Expression): Expression => mapExpression(e, (part) => {
     nodes += 1;
     if (part.kind !== 'get' || !isGood) return part;
     const input = inputOf.get(part.local);
-    if (input?.kind === 'y' || input?.kind === 'c' || input?.kind === 'scalar') return part;
+    if (input !== undefined && (isRead(input) || input.kind === 'scalar')) return part;
     const value = definitions.get(part.local);
     isGood = input === undefined && value !== undefined && nodes < mostNodes;
     return isGood && value !== undefined ? expand(value) : part;
@@ -156,21 +170,23 @@ function ofInputs(
   return isGood ? made : undefined;
 }
 
-function readsIn(e: Expression, inputOf: ReadonlyMap<Local, Input>): Read[] {
+const isRead = ({ kind }: Input | Taken): boolean => kind === 'y' || kind === 'c' || kind === 'number';
+
+function readsIn(e: Expression, inputOf: Inputs): Read[] {
   const found: Read[] = [];
   walkExpression(e, (part) => {
     const input = part.kind === 'get' ? inputOf.get(part.local) : undefined;
-    if (input?.kind === 'y' || input?.kind === 'c') found.push(input);
+    if (input !== undefined && isRead(input)) found.push(input as Read);
   });
   return found;
 }
 
-const keyOf = (input: Argument): string =>
+export const keyOf = (input: Argument): string =>
   (input.kind === 'scalar' ? input.name : `${input.kind}_${input.index}_${input.offset.join('_')}`.replaceAll('-', 'm'));
 
 /** An argument that reads cells so many cells before. */
-function moved(
-  e: Expression, inputOf: ReadonlyMap<Local, Input>, back: readonly number[], localOf: (input: Argument, type: Local['type']) => Local,
+export function moved(
+  e: Expression, inputOf: Inputs, back: readonly number[], localOf: (input: Argument, type: Local['type']) => Local,
 ): Expression {
   return mapExpression(e, (part) => {
     if (part.kind !== 'get') return part;
@@ -224,7 +240,7 @@ function parted(program: Program, groups: readonly Group[], inputOf: ReadonlyMap
   walkBody(finish.body, { expression: (e) => { if (e.kind === 'get') used.add(e.local); } });
   const parameters = finish.parameters.filter((local) => used.has(local));
   return {
-    callees: others, common: { f: common, inputs: [...inputs.values()].map(({ input }) => input) },
+    callees: others, common: { f: common, inputs: [...inputs.values()].map(({ input }) => input as Input) },
     finish: { f: { ...finish, parameters }, inputs: parameters.flatMap((local) => inputOf.get(local) ?? []) },
     numbers: [...numbers.values()].filter(({ local }) => used.has(local)),
   };

@@ -4,9 +4,9 @@ import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import { cascadeOf, type Cascade } from '../compile/cascade.ts';
 import { classicText } from '../compile/cuda.ts';
 import { remembered } from '../compile/memo.ts';
-import { sharedOf } from '../compile/sharing.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { Request } from '../request.ts';
 import type { Equation, RealArray, ShapeInfo } from '../types.ts';
@@ -29,8 +29,14 @@ export const classicThreads = 256;
 /** Columns from which blocks march down rows or planes; most of these, and blocks that a multiprocessor must have. */
 const leastColumns = [200, 200, 48], mostMarch = 32, enoughBlocks = 32;
 
+/** Rows or planes that a block or a warp takes one after another, and blocks. */
+interface Blocks {
+  readonly march: number;
+  readonly blocks: number;
+}
+
 /** Blocks of one thread per cell, each of which takes so many rows or planes one after another; 0: cells in order, across rows. */
-function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): { readonly march: number; readonly blocks: number } {
+function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): Blocks {
   const [columns, first] = [required(shape.at(-1)), required(shape[0])];
   if (columns < required(leastColumns[shape.length - 1])) return { march: 0, blocks: members * Math.ceil(cells / classicThreads) };
   const rows = shape.length === 3 ? 4 : 1;
@@ -40,34 +46,39 @@ function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): {
   return { march, blocks: tiles * Math.ceil(first / march) };
 }
 
-/** Columns of a warp whose cells share work (cuda/stencil/sharing.cuh), most rows that it takes, and blocks that a multiprocessor holds. */
-const sharedColumns = 31, mostShared = 128, heldBlocks = 2;
+/** Most rows of a warp whose cells share work (cuda/stencil/sharing.cuh), and blocks that a multiprocessor holds. */
+const mostShared = 128, heldBlocks = 2;
 
 /**
- * The same for a stage whose cells share work with their neighbours. Every warp makes a row more than it keeps, and multiprocessors take
- * as many blocks at a time as they hold: the rows for which the rounds times the rows of one are least.
+ * The same for a stage whose cells share work with their neighbours. Every warp makes more rows than it keeps, and multiprocessors take as
+ * many blocks at a time as they hold: the rows for which the rounds times the rows of one are least.
  */
-function sharingBlocks({ members, shape }: Grid, multiprocessors: number): { readonly march: number; readonly blocks: number } {
+function sharingBlocks({ width, links }: Cascade, { members, shape }: Grid, multiprocessors: number): Blocks {
   const [columns, first] = [required(shape.at(-1)), shape.length === 1 ? 1 : required(shape[0])];
-  const strips = Math.ceil(columns / sharedColumns) * (shape.length === 3 ? required(shape[1]) : 1);
+  const strips = Math.ceil(columns / width) * (shape.length === 3 ? required(shape[1]) : 1);
   const places = heldBlocks * Math.max(1, multiprocessors);
+  // Rows more, each with the share of the work that is done in it.
+  const work = links.reduce((sum, { weight }) => sum + weight, 0);
+  const more = links.reduce((sum, { weight, rows: [low, high] }) => sum + weight * (high - low), 0) / work;
   let best = { march: 1, blocks: 0, cost: Infinity };
   for (let march = 1; march <= Math.min(mostShared, first); march += 1) {
     const blocks = members * Math.ceil((strips * Math.ceil(first / march)) / (classicThreads / 32));
-    const cost = Math.ceil(blocks / places) * (march + 1);
+    const cost = Math.ceil(blocks / places) * (march + more);
     if (cost < best.cost) best = { march, blocks, cost };
   }
   return best;
 }
 
-const sharings = new WeakMap<Grid, ReturnType<typeof sharingBlocks>>();
+const sharings = new WeakMap<Cascade, WeakMap<Grid, Blocks>>();
 
 /** The launch of a stage. */
-export function stageBlocks({ stages }: StencilProgram, s: number, grid: Grid, { description: { multiprocessors } }: Device):
-{ readonly march: number; readonly blocks: number } {
-  if (sharedOf(required(stages[s]), s) === undefined) return cellBlocks(grid, multiprocessors);
-  const found = sharings.get(grid) ?? sharingBlocks(grid, multiprocessors);
-  sharings.set(grid, found);
+export function stageBlocks({ stages }: StencilProgram, s: number, grid: Grid, { description: { multiprocessors } }: Device): Blocks {
+  const cascade = cascadeOf(required(stages[s]), s);
+  if (cascade === undefined) return cellBlocks(grid, multiprocessors);
+  const known = sharings.get(cascade) ?? new WeakMap<Grid, Blocks>();
+  sharings.set(cascade, known);
+  const found = known.get(grid) ?? sharingBlocks(cascade, grid, multiprocessors);
+  known.set(grid, found);
   return found;
 }
 

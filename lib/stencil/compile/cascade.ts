@@ -1,0 +1,187 @@
+// What the cells of a stage make in turn on a device: numbers from the fields, numbers from those of neighbours, fluxes from these, and at
+// the end the cell. Calls that are the same but for an offset along the first or the last axis are made once, in one cell.
+import { lastOf, required } from '../../core/known.ts';
+import { call, get, set, type KernelFunction, type Local, type Statement } from '../../kernel/ir.ts';
+import { inlineCalls } from '../../kernel/passes/inline.ts';
+import { walkBody } from '../../kernel/visit.ts';
+import { alike, isCall, keyOf, moved, sharedOf, tidy, weightsOf, type Argument, type Found, type Shared, type Taken } from './sharing.ts';
+import type { Stage } from './stages.ts';
+import type { Input, Traced } from './trace.ts';
+
+/** A function of numbers, its first parameters, and of inputs. */
+export interface Link extends Traced {
+  readonly takes: readonly Taken[];
+  /** The first number that it makes. */
+  readonly from: number;
+  /** Nodes. */
+  readonly weight: number;
+  /** By how many rows it is ahead of the last link. */
+  readonly lead: number;
+  /** Rows and columns, counted from the cell at the end, whose numbers are needed. */
+  readonly rows: readonly [low: number, high: number];
+  readonly columns: readonly [low: number, high: number];
+}
+
+export interface Cascade {
+  readonly callees: readonly KernelFunction[];
+  /** The last one makes the cell. */
+  readonly links: readonly Link[];
+  /** How many numbers are made, and of how many rows they are kept. */
+  readonly numbers: number;
+  readonly ages: number;
+  /** Columns of a warp of 32 that make cells. */
+  readonly width: number;
+}
+
+type Plain = Omit<Link, 'lead' | 'rows' | 'columns'>;
+
+/** Nodes of a call that is worth taking from a neighbour: so many for each number. */
+const leastWeight = 8;
+/** How often calls are looked for. */
+const mostRounds = 12;
+const lanes = 32;
+
+const cascades = new WeakMap<Shared, Cascade>();
+
+/** How cells share what they have in common; undefined if that is nothing. */
+export function cascadeOf(stage: Stage, s: number): Cascade | undefined {
+  const shared = sharedOf(stage, s);
+  if (shared === undefined) return undefined;
+  const found = cascades.get(shared) ?? make(shared, stage.reach.length, s);
+  cascades.set(shared, found);
+  return found;
+}
+
+function make(shared: Shared, dimensions: number, s: number): Cascade {
+  const { common, callees } = shared;
+  const whole = tidy({ buffers: [], imports: [], functions: [...callees, common.f] });
+  const plain = planned([plainLink(shared, lastOf(whole.functions), weightsOf(whole))], shared, dimensions);
+  const parts = planned(taken(shared, dimensions, s), shared, dimensions);
+  const cost = ({ links, width }: Cascade): number => links.reduce((sum, { weight }) => sum + weight, 0) / width;
+  return cost(parts) < cost(plain) ? parts : plain;
+}
+
+const plainLink = ({ common: { inputs } }: Shared, f: KernelFunction, weights: ReadonlyMap<string, number>): Plain =>
+  ({ f, inputs, takes: [], from: 0, weight: weights.get(f.name) ?? 0 });
+
+/** The links up to what cells share, each with what can be taken from neighbours. */
+function taken(shared: Shared, dimensions: number, s: number): Plain[] {
+  const { common, callees } = shared;
+  const inputOf = new Map<Local, Input | Taken>(common.f.parameters.map((local, i) => [local, required(common.inputs[i])]));
+  let program = tidy({ buffers: [], imports: [], functions: [...callees, common.f] });
+  const links: Plain[] = [];
+  let from = 0;
+  for (let round = 0; round < mostRounds; round += 1) {
+    const point = lastOf(program.functions);
+    const calls = point.body.filter(isCall);
+    const weights = weightsOf(program);
+    const heavy = calls.filter(({ callee, results }) => (weights.get(callee) ?? 0) >= leastWeight * results.length);
+    const groups = alike(point, heavy, inputOf, dimensions).filter((found) => isTaken(found));
+    if (groups.length === 0) {
+      if (calls.length === 0) break;
+      const top = new Set(calls.map(({ callee }) => callee));
+      program = tidy(inlineCalls(program, ({ name }) => top.has(name)));
+      continue;
+    }
+    const locals = new Map<string, Local>();
+    const sets = new Map<Statement, readonly Statement[]>();
+    for (const found of groups) {
+      const first = required(found[0]);
+      const count = first.call.results.length, base = from;
+      links.push(linkOf(first, inputOf, { name: `link_${s}_${links.length}`, from, weight: weights.get(first.call.callee) ?? 0 }));
+      from += count;
+      for (const { call: statement, reference } of found) {
+        sets.set(statement, statement.results.map((result, i) => {
+          const number: Taken = { kind: 'number', index: base + i, offset: reference };
+          const local = locals.get(keyOf(number)) ?? { name: `${keyOf(number)}_t`, type: result.type };
+          locals.set(keyOf(number), local);
+          inputOf.set(local, number);
+          return set(result, get(local));
+        }));
+      }
+    }
+    const next = { ...point, parameters: [...locals.values(), ...point.parameters],
+      body: point.body.flatMap((each) => sets.get(each) ?? [each]) };
+    program = tidy({ ...program, functions: [...program.functions.slice(0, -1), next] });
+  }
+  return [...links, lastLink(lastOf(program.functions), inputOf, from, weightsOf(program))];
+}
+
+/** Whether neighbours along the first or the last axis make the same. */
+function isTaken(found: readonly Found[]): boolean {
+  const places = new Set(found.map(({ reference }) => reference.join()));
+  return places.size > 1 && found.every(({ reference }) => reference.length < 3 || reference[1] === 0);
+}
+
+/** The function that makes the numbers of a call, at the cell itself. */
+function linkOf(
+  { call: { callee, results }, args, reference }: Found, inputOf: ReadonlyMap<Local, Input | Taken>,
+  { name, from, weight }: { readonly name: string; readonly from: number; readonly weight: number },
+): Plain {
+  const found = new Map<string, { readonly input: Argument; readonly local: Local }>();
+  const own = args.map((arg) => moved(arg, inputOf, reference, (input, type) => {
+    const each = found.get(keyOf(input)) ?? { input, local: { name: `${keyOf(input)}_i`, type } };
+    found.set(keyOf(input), each);
+    return each.local;
+  }));
+  const made = results.map(({ type }, i): Local => ({ name: `made_${i}`, type }));
+  return { ...ordered({
+    name, parameters: [...found.values()].map(({ local }) => local), results: made.map(({ type }) => type), buffers: [],
+    body: [call(callee, own, made), { kind: 'return', values: made.map(get) }],
+  }, new Map([...found.values()].map(({ input, local }) => [local, input]))), from, weight };
+}
+
+function lastLink(
+  f: KernelFunction, inputOf: ReadonlyMap<Local, Input | Taken>, from: number, weights: ReadonlyMap<string, number>,
+): Plain {
+  const used = new Set<Local>();
+  walkBody(f.body, { expression: (e) => { if (e.kind === 'get') used.add(e.local); } });
+  const parameters = f.parameters.filter((local) => used.has(local));
+  return { ...ordered({ ...f, parameters }, inputOf), from, weight: weights.get(f.name) ?? 0 };
+}
+
+/** Parameters that are numbers come first. */
+function ordered(f: KernelFunction, inputOf: ReadonlyMap<Local, Input | Taken>): Traced & { readonly takes: readonly Taken[] } {
+  const all = f.parameters.map((local) => ({ local, input: required(inputOf.get(local)) }));
+  const numbers = all.filter(({ input }) => input.kind === 'number'), others = all.filter(({ input }) => input.kind !== 'number');
+  return {
+    f: { ...f, parameters: [...numbers, ...others].map(({ local }) => local) }, takes: numbers.map(({ input }) => input as Taken),
+    inputs: others.map(({ input }) => input as Input),
+  };
+}
+
+/** When each link runs: as late as the ones after it allow. */
+function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared, dimensions: number): Cascade {
+  const { from } = lastOf(makers);
+  const last = dimensions - 1;
+  const offsetOf = { own: [0, 0], before: [-1, 0], beside: [0, -1] } as const;
+  const takes = numbers.map(({ component, side }): Taken => ({
+    kind: 'number', index: from + component,
+    offset: Array.from({ length: dimensions }, (_, axis) => (axis === last ? offsetOf[side][1] : axis === 0 ? offsetOf[side][0] : 0)),
+  }));
+  const count = from + lastOf(makers).f.results.length;
+  const all: readonly Plain[] = [...makers, { ...finish, takes, from: count, weight: 0 }];
+  const links: Link[] = [];
+  let ages = 1;
+  for (const each of [...all].reverse()) {
+    const isEnd = links.length === 0;
+    let lead = isEnd ? 0 : -Infinity;
+    const [rows, columns]: [number, number][] = isEnd ? [[0, 0], [0, 0]] : [[Infinity, -Infinity], [Infinity, -Infinity]];
+    const uses = links.flatMap((user) => user.takes.filter(({ index }) => index >= each.from && index < each.from + each.f.results.length)
+      .map(({ offset }) => ({ user, row: dimensions > 1 ? required(offset[0]) : 0, column: required(offset[last]) })));
+    for (const { user, row, column } of isEnd ? [] : uses) {
+      lead = Math.max(lead, user.lead + row);
+      widen(required(rows), user.rows, row);
+      widen(required(columns), user.columns, column);
+    }
+    for (const { user, row } of isEnd ? [] : uses) ages = Math.max(ages, lead - user.lead - row + 1);
+    links.unshift({ ...each, lead, rows: required(rows), columns: required(columns) });
+  }
+  const low = Math.min(...links.map(({ columns }) => columns[0])), high = Math.max(...links.map(({ columns }) => columns[1]));
+  return { callees, links, numbers: count, ages, width: lanes + low - high };
+}
+
+function widen(range: [number, number], of: readonly [number, number], by: number): void {
+  range[0] = Math.min(range[0], of[0] + by);
+  range[1] = Math.max(range[1], of[1] + by);
+}

@@ -1,0 +1,82 @@
+// A stage whose cells share work (./cascade.ts), as the members that cuda/stencil/sharing.cuh calls.
+import { required } from '../../core/known.ts';
+import type { Program } from '../../kernel/ir.ts';
+import { cName } from '../../kernel/print/c-family.ts';
+import { cudaParameters } from '../../kernel/print/cuda.ts';
+import { pointerText, scalarTexts } from './argument-text.ts';
+import type { Cascade, Link } from './cascade.ts';
+import type { StencilProgram } from './stages.ts';
+
+/** What a link is printed with. */
+interface Printing {
+  readonly made: StencilProgram;
+  readonly program: Program;
+  readonly s: number;
+  readonly cascade: Cascade;
+  readonly scalars: Readonly<Record<string, string>>;
+}
+
+/** Whether all that a link reads from arrays is inside. */
+function insideText({ inputs }: Link, dimensions: number): string {
+  const reads = inputs.flatMap((input) => (input.kind === 'y' || input.kind === 'c' ? [input.offset] : []));
+  if (reads.length === 0) return 'true';
+  return Array.from({ length: dimensions }, (_, axis) => {
+    const offsets = reads.map((offset) => required(offset[axis]));
+    return `to[${axis}] + (${Math.min(...offsets)}) >= 0 && to[${axis}] + ${Math.max(0, ...offsets)} < p.n[${axis}]`;
+  }).join(' && ');
+}
+
+/** A number that a link takes, of the row and the lane that have made it. */
+function takenText({ takes, lead }: Link, { links }: Cascade, dimensions: number): readonly string[] {
+  return takes.map(({ index, offset }, i) => {
+    const maker = required(links.find(({ from, f }) => index >= from && index < from + f.results.length));
+    const age = dimensions === 1 ? 0 : maker.lead - lead - required(offset[0]);
+    const by = required(offset.at(-1)), value = `n[${index}][${age}]`;
+    const text = by === 0 ? value : `device::shuffle_${by < 0 ? 'up' : 'down'}(block, ${value}, ${Math.abs(by)})`;
+    return `      const Real a${i} = ${text};`;
+  });
+}
+
+function linkText(link: Link, k: number, { made, program, s, cascade, scalars }: Printing): readonly string[] {
+  const { dimensions } = made.names;
+  const isEnd = k === cascade.links.length - 1;
+  const low = Math.min(...cascade.links.map(({ columns }) => columns[0]));
+  const name = isEnd ? `end_${s}` : `link${k}_${s}`;
+  const args = [
+    ...made.names.spacing.map((_, axis) => `to[${axis}]`), 'inside', ...scalarTexts(made, scalars, (i) => `q[${i}]`),
+    ...link.takes.map((_, i) => `a${i}`),
+    ...isEnd ? ['good'] : link.f.results.map((_, i) => `n[${link.from + i}][0]`),
+    ...required(cudaParameters(program).get(name)).map((buffer) => pointerText(made, buffer)),
+  ];
+  const conditions = [
+    ...dimensions === 1 ? [] : [`at[0] + ${link.lead} >= first + (${link.rows[0]})`],
+    ...isEnd ? ['owns'] : [`block.lane() >= ${link.columns[0] - low}`, `at[kLast] < p.n[kLast] + ${link.columns[1]}`],
+  ];
+  const to = made.names.spacing.map((_, axis) => (axis === 0 && dimensions > 1 ? `at[0] + ${link.lead}` : `at[${axis}]`));
+  return [
+    '    {', ...takenText(link, cascade, dimensions), `      if (${conditions.join(' && ')}) {`,
+    `        const int to[kDimensions] = {${to.join(', ')}};`,
+    `        [[maybe_unused]] const bool inside = ${insideText(link, dimensions)};`,
+    `        ${cName(name)}(${args.join(', ')});`, '      }', '    }',
+  ];
+}
+
+/** The members of a stage. */
+export function sharingText(
+  made: StencilProgram, program: Program, { s, cascade }: { readonly s: number; readonly cascade: Cascade },
+  scalars: Readonly<Record<string, string>>,
+): readonly string[] {
+  const { links, numbers, ages, width } = cascade;
+  const { dimensions, parameters } = made.names;
+  const start = Math.min(...links.map(({ lead, rows }) => rows[0] - lead));
+  return [
+    `  static constexpr int kNumbers = ${numbers}, kAges = ${ages}, kWidth = ${width}, kParameters = ${parameters.length};`,
+    `  static constexpr int kStart = ${dimensions === 1 ? 0 : start}, kLow = ${Math.min(...links.map(({ columns }) => columns[0]))};`,
+    '  static constexpr int kLast = kDimensions - 1;',
+    '  static WARPLOOM_DEVICE int row(const device::Block& block, const Parameters& p, int64_t member, const Real (&q)[kParameters + 1],',
+    '                                 const int (&at)[kDimensions], [[maybe_unused]] int first, bool owns, Real (&n)[kNumbers][kAges]) {',
+    '    int good = 1;',
+    ...links.flatMap((link, k) => linkText(link, k, { made, program, s, cascade, scalars })),
+    '    return good;', '  }',
+  ];
+}
