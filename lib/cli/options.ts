@@ -41,10 +41,11 @@ export const commonOptions = {
 /** Their help. */
 export const commonHelp = `Options of every command
   -h, --help           explain the command
-      --json           write the result as JSON, for programs (run: events and results as JSON lines)
+      --json           write the result as JSON (run: events and results as JSON lines)
   -q, --quiet          write no notes and no progress, only results and errors
   -v, --verbose        say what is loaded, compiled and run, with times; show where errors come from
-      --no-color       no colour; NO_COLOR=1 does the same everywhere, FORCE_COLOR=1 colours output to files too
+      --no-color       no colour; NO_COLOR=1 does the same everywhere, FORCE_COLOR=1 colours
+                       output to files, too
 `;
 
 type Parsed<O extends Options> = { readonly values: Values<O & typeof commonOptions>; readonly positionals: string[] };

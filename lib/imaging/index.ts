@@ -7,7 +7,7 @@ export type {
 } from '../files/images/common.ts';
 export { discs, registrationPair, sheppLogan } from './phantoms.ts';
 export type { DiscPhantom, PhantomOptions, RegistrationPair, RegistrationPairOptions } from './phantoms.ts';
-export { addNoise, normalNumbers } from './noise.ts';
+export { addNoise } from './noise.ts';
 export type { NoiseOptions } from './noise.ts';
 export {
   dice, diceEitherWay, hausdorff, meanSquaredError, ncc, psnr, rofEnergy, ssim, targetRegistrationError,

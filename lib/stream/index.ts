@@ -36,7 +36,22 @@ export type { DeviceProfile, DeviceProfileOptions, Profile, ProfileOptions } fro
 export type { GpuProfile } from './profile/gpu.ts';
 export { graphSvg } from './pictures/graph-svg.ts';
 export { ganttSvg, type GanttBar } from './pictures/gantt-svg.ts';
-export * from './schedule/index.ts';
+// Of scheduling and partitioning: what makes a schedule or a plan, and what checks one. Their parts are for this package alone.
+export {
+  initFirings, pushSchedule, repetitions, ScheduleError, singleAppearanceSchedule, steadyState, validateSchedule,
+} from './schedule/index.ts';
+export type {
+  CheckedSchedule, ScheduleErrorReason, ScheduleLimits, SchedulePlace, ScheduleProblem, SteadySchedule, SteadyState, Step,
+} from './schedule/index.ts';
 export { Solver, type Solution, type SolveOptions } from './schedule/solver.ts';
-export * from './partition/index.ts';
+export {
+  assignToCores, cpuCosts, partitionTasks, partitionTasksByIlp, pipelineByIlp, placesOf, planHybrid, schedulePipeline, selectConfiguration,
+  validateHybrid, validatePartition, validatePipeline,
+} from './partition/index.ts';
+export type {
+  Candidate, CheckedPipeline, Configuration, ConfigurationOptions, CoreOptions, CorePlan, CoreSlice, CostTable, FiringPlace, GpuProperties,
+  HeuristicOptions, HybridCheck, HybridOperation, HybridOptions, HybridPlan, HybridProblem, HybridSlice, IlpPartition, InstancePlace,
+  IntervalBounds, Member, MovingCosts, Pipeline, PipelineIlpOptions, PipelineIlpResult, PipelineOptions, PipelineProblem, RuntimeTable,
+  ScheduledPipeline, TaskIlpOptions, TaskLoads, TaskPartition, TaskProblem, Threaded, ThreadedOptions,
+} from './partition/index.ts';
 export type { SdfActor, SdfChannel, SdfGraph } from './sdf.ts';

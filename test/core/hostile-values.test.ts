@@ -110,7 +110,6 @@ describe('sizes that no memory has', () => {
     'solve of right-hand sides': () => tridiagonal.solve({ ...bands, rhs: own(row(1)), batch: 1, rhsCount: 2 ** 40, layout: strides }),
     'condition': () => tridiagonal.condition({ ...bands, batch: 2 ** 40, layout: strides }),
     'swept.heat': () => swept.heat({ n: 2 ** 32 - 1, batch: 2 ** 10, dx: 1, dt: 0.1, diffusivity: 1, initial: 'parabola' }),
-    'normalNumbers': () => imaging.normalNumbers(2 ** 40),
     'sheppLogan': () => imaging.sheppLogan(2 ** 20),
     'discs': () => imaging.discs(2 ** 20),
   };

@@ -51,7 +51,6 @@ const helpers: Readonly<Record<string, { readonly call: (...values: never[]) => 
   'imaging.ringArea': { call: imaging.ringArea, good: [[[0, 0], [1, 0], [0, 1]]] },
   'imaging.contourRings': { call: imaging.contourRings, good: [image, { level: 0.1, slice: 0 }] },
   'imaging.contourPolygons': { call: imaging.contourPolygons, good: [image, { level: 0.1, slice: 0 }] },
-  'imaging.normalNumbers': { call: (count: number, seed?: number) => imaging.normalNumbers(typeof count === 'number' && count > 100 ? 2 ** 40 : count, seed), good: [5, 1] },
   'imaging.addNoise': { call: imaging.addNoise, good: [image, { kind: 'gaussian', sigma: 0.1, amount: 0.2, seed: 1 }] },
   'imaging.sheppLogan': { call: imaging.sheppLogan, good: [4, { type: 'float32', dimensions: 2 }] },
   'imaging.discs': { call: imaging.discs, good: [4, { type: 'float32', dimensions: 2 }] },

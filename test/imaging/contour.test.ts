@@ -1,6 +1,7 @@
 // Contours: areas, orientation, holes, borders, saddles.
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
-import { contourPolygons, contourRings, normalNumbers, ringArea, segment, type Ring } from '../../lib/imaging/index.ts';
+import { contourPolygons, contourRings, ringArea, segment, type Ring } from '../../lib/imaging/index.ts';
+import { normalNumbers } from '../../lib/imaging/noise.ts';
 import { deviceOf } from '../support/backends.ts';
 
 function field(width: number, height: number, value: (x: number, y: number) => number, depth = 1) {

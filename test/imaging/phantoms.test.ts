@@ -1,6 +1,7 @@
 // Phantoms and noise: known sums, known symmetry, the same numbers in every run.
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
-import { addNoise, discs, normalNumbers, psnr, registrationPair, sheppLogan } from '../../lib/imaging/index.ts';
+import { addNoise, discs, psnr, registrationPair, sheppLogan } from '../../lib/imaging/index.ts';
+import { normalNumbers } from '../../lib/imaging/noise.ts';
 
 const sum = (values: Iterable<number>): number => {
   let total = 0;

@@ -18,6 +18,9 @@ const solve = `
   await device.close();
   console.log(JSON.stringify([...solution]));`;
 
+/** In code: what is imported by a relative name, at once or when it runs. Groups: the form, a quote, the name. */
+const imports = /(\bfrom|\bimport|\bimport\(|\bnew URL\()\s*(['"`])(\.\.?\/[^'"`$]*?)\2/g;
+
 describe('the packed package', function () {
   this.timeout(600_000);
   const folder = mkdtempSync(join(tmpdir(), 'warploom-package-'));
@@ -73,6 +76,23 @@ describe('the packed package', function () {
     const strangers = paths.filter((path) => !/^(dist|examples)\/|^prebuilds\/wasm32\/warploom\.wasm$|^(package\.json|LICENSE|[A-Z]+\.md)$/.test(path)
       && !headers.test(path));
     deepStrictEqual(strangers, []);
+  });
+
+  it('imports compiled files, at once or when it runs: none by its name in the sources', () => {
+    const installed = join(project, 'node_modules/warploom'), code = files.filter((path) => /^dist\/(?!server\/studio\/page\/).*\.m?js$/.test(path));
+    const wrong: string[] = [];
+    let later = 0;
+    for (const path of code) {
+      for (const [, form, , to] of readFileSync(join(installed, path), 'utf8').matchAll(imports)) {
+        const here = `${path}: ${to}`, dynamic = form === 'import(';
+        if (/\.[cm]?ts$/.test(to!) || (dynamic && !existsSync(join(installed, path, '..', to!)))) wrong.push(here);
+        later += Number(dynamic);
+      }
+    }
+    deepStrictEqual(wrong, []);
+    ok(code.length > 300 && later > 60, `${code.length} files, ${later} imports as they run`);
+    const sources = "await import('./a.ts'); import b from \"../b.ts\"; new URL(`./c.ts`, import.meta.url); export * from './d.mts'";
+    deepStrictEqual([...sources.matchAll(imports)].map((found) => found[3]), ['./a.ts', '../b.ts', './c.ts', './d.mts']);
   });
 
   it('has a manifest for users: no scripts, the platforms, and links that work on the registry', () => {

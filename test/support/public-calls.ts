@@ -298,9 +298,6 @@ const programs: Record<string, readonly PublicCase[]> = {
   'stream.profile': [{
     prepare: scaling, call: async ({ array }, graph: Scaling) => (await stream.profile(graph, { input: array(64), seconds: 1e-4, force: true })).key,
   }],
-  'stream.partitionInstancesByIlp': [{
-    call: async ({ list }) => (await stream.partitionInstancesByIlp(list({ count: 5, time: 3 }, { count: 4, time: 2 }), 3)).counts,
-  }],
   'stream.partitionTasksByIlp': [{
     call: async (given) => (await stream.partitionTasksByIlp({
       graph: chain(given), repetitions: given.list(1, 2), cores: 2, multiprocessors: 2,

@@ -15,7 +15,7 @@ export {
 export { blockSizes, registerLimits, residentBlocks, type BlockNeeds, type GpuProperties } from './occupancy.ts';
 export { packingBound, packJobs, type Packing } from './packing.ts';
 export { validatePipeline, type CheckedPipeline, type FiringPlace } from './pipeline-check.ts';
-export { partitionTasksByIlp, type IlpPartition } from './task-ilp.ts';
+export { partitionTasksByIlp, type IlpPartition, type TaskIlpOptions } from './task-ilp.ts';
 export { fixedActors, partitionLoads, unrollTask, type TaskLoads, type TaskPartition, type TaskProblem } from './task.ts';
 export { recomputeLoads, validatePartition } from './validate.ts';
 export {

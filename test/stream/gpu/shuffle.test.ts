@@ -1,6 +1,6 @@
 // The kernels of section 4.7 against the layout's own functions on the host.
 import assert from 'node:assert/strict';
-import { deshuffle, shuffle } from '../../../lib/stream/index.ts';
+import { deshuffle, shuffle } from '../../../lib/stream/schedule/index.ts';
 import { scalar } from '../../../lib/stream/interpret/values.ts';
 import { shuffleBytes } from '../../../lib/stream/run/gpu-lists.ts';
 import { eachBackend } from '../../support/backends.ts';
