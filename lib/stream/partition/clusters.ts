@@ -16,6 +16,8 @@ class ClusterSearch {
   private readonly speedup: readonly number[];
   private readonly predecessors: readonly (readonly number[])[];
   private readonly successors: readonly (readonly number[])[];
+  /** What pairs of clusters fuse to: most pairs stay from one round to the next. */
+  private readonly fusions = new Map<Cluster, Map<Cluster, Cluster>>();
 
   constructor(graph: SdfGraph, tables: TaskTables, speedup: readonly number[]) {
     this.tables = tables;
@@ -68,6 +70,14 @@ class ClusterSearch {
 
   /** SMARTFUSION: takes both clusters' actors, best suited first, and keeps those that lower the interval. */
   private fuse(a: Cluster, b: Cluster): Cluster {
+    const known = this.fusions.get(a) ?? new Map<Cluster, Cluster>();
+    this.fusions.set(a, known);
+    const fused = known.get(b) ?? this.fuseActors(a, b);
+    known.set(b, fused);
+    return fused;
+  }
+
+  private fuseActors(a: Cluster, b: Cluster): Cluster {
     const all = [...new Set([...a.actors, ...b.actors])].sort((x, y) => elementAt(this.speedup, y) - elementAt(this.speedup, x) || x - y);
     return this.on([], () => {
       const actors: number[] = [];

@@ -175,18 +175,53 @@ export function leastInterval({ fixed, instanceCpu, instanceGpu, recurrence }: T
   return instanceCpu.reduce((most, time, id) => Math.max(most, fixed[id] ? time : Math.min(time, elementAt(instanceGpu, id))), recurrence);
 }
 
-/** Actors, longest instance first. */
-const byLength = (times: readonly number[]): number[] =>
-  times.map((_, id) => id).sort((a, b) => elementAt(times, b) - elementAt(times, a) || a - b);
+/** Actors, longest instance first, and the place of each in that order. */
+interface LengthOrder {
+  readonly actors: readonly number[];
+  readonly places: readonly number[];
+}
 
-const orders = new WeakMap<TaskTables, readonly [cpu: readonly number[], gpu: readonly number[]]>();
+function byLength(times: readonly number[]): LengthOrder {
+  const actors = times.map((_, id) => id).sort((a, b) => elementAt(times, b) - elementAt(times, a) || a - b);
+  const places = times.map(() => 0);
+  actors.forEach((actor, place) => { places[actor] = place; });
+  return { actors, places };
+}
 
-function lengthOrders(tables: TaskTables): readonly [cpu: readonly number[], gpu: readonly number[]] {
+const orders = new WeakMap<TaskTables, readonly [cpu: LengthOrder, gpu: LengthOrder]>();
+
+function lengthOrders(tables: TaskTables): readonly [cpu: LengthOrder, gpu: LengthOrder] {
   const known = orders.get(tables);
   if (known !== undefined) return known;
   const made = [byLength(tables.instanceCpu), byLength(tables.instanceGpu)] as const;
   orders.set(tables, made);
   return made;
+}
+
+/** The longest instance among the actors of one side. */
+class LongestOf {
+  private readonly order: LengthOrder;
+  private readonly times: readonly number[];
+  private readonly has: (actor: number) => boolean;
+  /** No actor before this place is on the side. */
+  private place = 0;
+
+  constructor(order: LengthOrder, times: readonly number[], has: (actor: number) => boolean) {
+    this.order = order;
+    this.times = times;
+    this.has = has;
+  }
+
+  /** After `actor` came to the side; without one: after any change. */
+  came(actor?: number): void {
+    this.place = actor === undefined ? 0 : Math.min(this.place, elementAt(this.order.places, actor));
+  }
+
+  get time(): number {
+    const { actors } = this.order;
+    while (this.place < actors.length && !this.has(elementAt(actors, this.place))) ++this.place;
+    return this.place < actors.length ? elementAt(this.times, elementAt(actors, this.place)) : 0;
+  }
 }
 
 /** A partition that can be modified, with its loads. */
@@ -197,12 +232,14 @@ export class TaskState {
   gpu = 0;
   cpu = 0;
   private readonly tables: TaskTables;
-  private readonly longestOnCpu: readonly number[];
-  private readonly longestOnGpu: readonly number[];
+  private readonly longestOnCpu: LongestOf;
+  private readonly longestOnGpu: LongestOf;
 
   constructor(tables: TaskTables, onGpu: readonly boolean[]) {
     this.tables = tables;
-    [this.longestOnCpu, this.longestOnGpu] = lengthOrders(tables);
+    const [cpu, gpu] = lengthOrders(tables);
+    this.longestOnCpu = new LongestOf(cpu, tables.instanceCpu, (actor) => !this.onGpu[actor]);
+    this.longestOnGpu = new LongestOf(gpu, tables.instanceGpu, (actor) => this.onGpu[actor] === true);
     this.onGpu = onGpu.map((on, actor) => on && !tables.fixed[actor]);
     this.reset(this.onGpu);
   }
@@ -215,36 +252,37 @@ export class TaskState {
       if (on) this.gpu += elementAt(this.tables.gpu, actor);
       else this.cpu += elementAt(this.tables.cpu, actor);
     });
+    this.longestOnCpu.came();
+    this.longestOnGpu.came();
     for (const edge of this.tables.edges) this.count(edge, 1);
   }
 
-  private count({ from, to, toCpu, toGpu, gpu }: EdgeCosts, sign: number): void {
-    const place = (this.onGpu[from] ? 2 : 0) + (this.onGpu[to] ? 1 : 0);
-    if (place === 2) this.toCpu += sign * toCpu;
-    if (place === 1) this.toGpu += sign * toGpu;
-    this.gpu += sign * required(gpu[place]);
+  private count(edge: EdgeCosts, sign: number): void {
+    const place = (this.onGpu[edge.from] ? 2 : 0) + (this.onGpu[edge.to] ? 1 : 0);
+    if (place === 2) this.toCpu += sign * edge.toCpu;
+    if (place === 1) this.toGpu += sign * edge.toGpu;
+    this.gpu += sign * required(edge.gpu[place]);
   }
 
   /** Moves an actor to the other side. */
   flip(actor: number): void {
-    for (const edge of elementAt(this.tables.edgesOf, actor)) this.count(edge, -1);
+    const edges = elementAt(this.tables.edgesOf, actor);
+    for (const edge of edges) this.count(edge, -1);
     const toGpu = !this.onGpu[actor];
     this.onGpu[actor] = toGpu;
     this.gpu += toGpu ? elementAt(this.tables.gpu, actor) : -elementAt(this.tables.gpu, actor);
     this.cpu += toGpu ? -elementAt(this.tables.cpu, actor) : elementAt(this.tables.cpu, actor);
-    for (const edge of elementAt(this.tables.edgesOf, actor)) this.count(edge, 1);
+    (toGpu ? this.longestOnGpu : this.longestOnCpu).came(actor);
+    for (const edge of edges) this.count(edge, 1);
   }
 
   get dma(): number {
     return this.tables.isDuplex ? Math.max(this.toCpu, this.toGpu) : this.toCpu + this.toGpu;
   }
 
-  /** The longest instance where it stands: the first in the orders that is on that side. */
+  /** The longest instance where it stands. */
   get longest(): number {
-    const onCpu = this.longestOnCpu.find((actor) => !this.onGpu[actor]);
-    const onGpu = this.longestOnGpu.find((actor) => this.onGpu[actor]);
-    return Math.max(onCpu === undefined ? 0 : elementAt(this.tables.instanceCpu, onCpu),
-      onGpu === undefined ? 0 : elementAt(this.tables.instanceGpu, onGpu));
+    return Math.max(this.longestOnCpu.time, this.longestOnGpu.time);
   }
 
   get interval(): number {
