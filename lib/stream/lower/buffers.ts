@@ -40,16 +40,27 @@ export interface BufferOptions {
   readonly baseline?: boolean;
 }
 
+type ByKind = Partial<Record<Kind, ArrayLike<number>>>;
+
+/** Nodes made from one filter share its constants, which can have millions of numbers. */
+const splits = new WeakMap<ConstantData, ByKind>();
+
 /** The contents of the buffers of each kind for a constant; empty if all are zero, because large arrays of zeros are common. */
-function splitByKind({ type, numbers }: ConstantData): Partial<Record<Kind, ArrayLike<number>>> {
+function splitByKind(data: ConstantData): ByKind {
+  let found = splits.get(data);
+  if (found === undefined) splits.set(data, found = split(data));
+  return found;
+}
+
+function split({ type, numbers }: ConstantData): ByKind {
   let isZero = true;
   for (let i = 0; i < numbers.length && isZero; ++i) isZero = Object.is(numbers[i], 0);
   if (isZero) return {};
   const [only, ...others] = kindsIn(countsOf(type));
   if (others.length === 0) return only === undefined ? {} : { [only]: numbers };
-  const split: Record<Kind, number[]> = { i: [], f: [], d: [] };
-  placesOf(type).forEach(({ kind }, i) => split[kind].push(numbers[i] ?? 0));
-  return split;
+  const lists: Record<Kind, number[]> = { i: [], f: [], d: [] };
+  placesOf(type).forEach(({ kind }, i) => lists[kind].push(numbers[i] ?? 0));
+  return lists;
 }
 
 /** The initial items of a channel as one array. */
@@ -90,10 +101,10 @@ export class ProgramBuffers {
 
   #declare(prefix: string, counts: Counts, use: BufferUse, initial: ConstantData | undefined, channel?: number): Buffers {
     const made: Partial<Record<Kind, Buffer>> = {};
-    const split = initial === undefined ? undefined : splitByKind(initial);
+    const contents = initial === undefined ? undefined : splitByKind(initial);
     for (const kind of kinds) {
       if (counts[kind] === 0) continue;
-      const data = split?.[kind];
+      const data = contents?.[kind];
       const buffer: Buffer = {
         name: `${prefix}${kind}`, element: scalarTypes[kind], role: use === 'table' ? 'constant' : 'global',
         length: counts[kind] * (channel === undefined ? 1 : elementAt(this.capacities, channel)),
