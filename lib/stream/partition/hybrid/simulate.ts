@@ -13,21 +13,22 @@ class Ring {
   readonly onGpu: boolean;
   readonly isShuffled: boolean;
   private readonly items: number;
-  private readonly slots: number;
   private readonly held: Float64Array;
   private readonly readIn: Int32Array;
   private readonly writtenIn: Int32Array;
   private readonly report: Report;
 
   constructor(name: string, { slots, onGpu, isShuffled }: HybridPlan['buffers'][number], items: number, report: Report) {
-    [this.name, this.slots, this.items, this.report, this.onGpu, this.isShuffled] = [name, slots, items, report, onGpu, isShuffled];
+    [this.name, this.items, this.report, this.onGpu, this.isShuffled] = [name, items, report, onGpu, isShuffled];
     this.held = new Float64Array(slots * items).fill(-1);
     this.readIn = new Int32Array(slots * items).fill(-1);
     this.writtenIn = new Int32Array(slots * items).fill(-1);
   }
 
-  private at(iteration: number, place: number): number {
-    return ((iteration % this.slots) + this.slots) % this.slots * this.items + place;
+  /** Where `place` places after the start of an iteration are. */
+  at(iteration: number, place = 0): number {
+    const length = this.held.length;
+    return (((iteration * this.items + place) % length) + length) % length;
   }
 
   /** Stores an item before the first launch. */
@@ -37,21 +38,33 @@ class Ring {
     this.held[at] = item;
   }
 
-  read(launch: number, iteration: number, place: number, item: number, who: string): void {
-    const at = this.at(iteration, place);
-    if (this.held[at] !== item) this.report.add(`${this.name}: ${who} reads item ${this.held[at]} for ${item} in launch ${launch}`);
-    if (this.writtenIn[at] === launch) this.report.add(`${this.name}: ${who} reads what is written in the same launch ${launch}`);
-    this.readIn[at] = launch;
+  /** Reads at places after that of `start`, where items are due whose numbers follow `item`. */
+  read(launch: number, start: number, item: number, { places, indices }: Access, who: string): void {
+    const { held, writtenIn, readIn, report } = this;
+    for (let i = 0; i < places.length; ++i) {
+      const at = (start + (places[i] ?? 0)) % held.length;
+      if (held[at] !== item + (indices[i] ?? 0)) report.add(`${this.name}: ${who} reads item ${held[at]} for ${item + (indices[i] ?? 0)} in launch ${launch}`);
+      if (writtenIn[at] === launch) report.add(`${this.name}: ${who} reads what is written in the same launch ${launch}`);
+      readIn[at] = launch;
+    }
   }
 
-  write(launch: number, iteration: number, place: number, item: number, who: string): void {
-    const at = this.at(iteration, place);
-    const old = this.held[at];
-    if (this.readIn[at] === launch) this.report.add(`${this.name}: ${who} overwrites item ${old}, read in the same launch ${launch}`);
-    if (this.writtenIn[at] === launch) this.report.add(`${this.name}: ${who} writes to a place written twice in launch ${launch}`);
-    this.writtenIn[at] = launch;
-    this.held[at] = item;
+  write(launch: number, start: number, item: number, { places, indices }: Access, who: string): void {
+    const { held, writtenIn, readIn, report } = this;
+    for (let i = 0; i < places.length; ++i) {
+      const at = (start + (places[i] ?? 0)) % held.length;
+      if (readIn[at] === launch) report.add(`${this.name}: ${who} overwrites item ${held[at]}, read in the same launch ${launch}`);
+      if (writtenIn[at] === launch) report.add(`${this.name}: ${who} writes to a place written twice in launch ${launch}`);
+      writtenIn[at] = launch;
+      held[at] = item + (indices[i] ?? 0);
+    }
   }
+}
+
+/** What a task accesses in an iteration, in order: places from its start on, and indices of the items there. */
+interface Access {
+  readonly places: Int32Array;
+  readonly indices: Int32Array;
 }
 
 /** A channel with its rings, in order from producer to consumer. */
@@ -127,6 +140,8 @@ class ActorTask {
   private readonly name: string;
   private readonly inputs: readonly Line[];
   private readonly outputs: readonly Line[];
+  private readonly readers: readonly (Line & { readonly access: Access })[];
+  private readonly writers: readonly (Line & { readonly access: Access })[];
   private readonly report: Report;
 
   constructor(plan: HybridPlan, id: number, lines: readonly Line[], report: Report) {
@@ -135,6 +150,8 @@ class ActorTask {
     this.inputs = lines.filter(({ channel, items }) => channel.to === id && items > 0);
     this.outputs = lines.filter(({ channel, items }) => channel.from === id && items > 0);
     this.checkEnds();
+    this.readers = this.inputs.map((line) => ({ ...line, access: this.accessOf(line.last, line.channel.pop, line.channel.peek, line.items) }));
+    this.writers = this.outputs.map((line) => ({ ...line, access: this.accessOf(line.first, line.channel.push, line.channel.push, line.items) }));
   }
 
   private get instances(): number {
@@ -179,30 +196,31 @@ class ActorTask {
   private readonly threadFirings = new Map<number, number>();
 
   read(launch: number, iteration: number): void {
-    const firings = elementAt(this.plan.firings, this.id);
-    for (const { channel: { pop, peek, tokens }, items, last } of this.inputs) {
-      const visit: Visit = (_, place, index) => {
-        const item = iteration * items + index;
-        if (last.isShuffled) return last.read(launch, iteration - tokens / items, place, item, this.name);
-        const made = item - tokens, producer = Math.floor(made / items);
-        last.read(launch, producer, made - producer * items, item, this.name);
-      };
-      for (let instance = 0; instance < this.instances; ++instance) {
-        if (last.isShuffled) visitRows(firings, instance, pop, items, this.plan.width, visit);
-        else visitInOrder(firings, instance, pop, peek, visit);
-      }
+    for (const { channel: { tokens }, items, last, access } of this.readers) {
+      const start = last.isShuffled ? last.at(iteration - tokens / items) : last.at(iteration, -tokens);
+      last.read(launch, start, iteration * items, access, this.name);
     }
   }
 
   write(launch: number, iteration: number): void {
-    const firings = elementAt(this.plan.firings, this.id);
-    for (const { channel: { push, tokens }, items, first } of this.outputs) {
-      const visit: Visit = (_, place, index) => first.write(launch, iteration, place, tokens + iteration * items + index, this.name);
-      for (let instance = 0; instance < this.instances; ++instance) {
-        if (first.isShuffled) visitRows(firings, instance, push, items, this.plan.width, visit);
-        else visitInOrder(firings, instance, push, push, visit);
-      }
+    for (const { channel: { tokens }, items, first, access } of this.writers) {
+      first.write(launch, first.at(iteration), tokens + iteration * items, access, this.name);
     }
+  }
+
+  /** What all instances access at one end of a channel in an iteration. */
+  private accessOf(ring: Ring, rate: number, length: number, items: number): Access {
+    const firings = elementAt(this.plan.firings, this.id);
+    const places: number[] = [], indices: number[] = [];
+    const visit: Visit = (_, place, index) => {
+      places.push(place);
+      indices.push(index);
+    };
+    for (let instance = 0; instance < this.instances; ++instance) {
+      if (ring.isShuffled) visitRows(firings, instance, rate, items, this.plan.width, visit);
+      else visitInOrder(firings, instance, rate, length, visit);
+    }
+    return { places: Int32Array.from(places), indices: Int32Array.from(indices) };
   }
 }
 
@@ -224,17 +242,16 @@ function operationTask({ width, shuffleItems, operations }: HybridPlan, at: numb
   if (!fits) report.add(`${who} is between the wrong layouts`);
   const count = isTransfer ? items : instances * shuffleItems;
   if (!isTransfer && (count !== items || shuffleItems % width !== 0)) report.add(`${who} moves ${count} of ${items} items`);
-  const each = (ring: Ring, visit: (place: number, index: number) => void): void => {
-    // A shuffle visits the places of its shuffled side in order, whether it reads or writes that side.
-    for (let spot = 0; spot < Math.min(count, items); ++spot) {
-      const index = from.isShuffled || to.isShuffled ? streamIndex(spot, items, width) : spot;
-      visit(ring.isShuffled ? spot : index, index);
-    }
-  };
+  // A shuffle visits the places of its shuffled side in order, whether it reads or writes that side.
+  const isOrdered = !from.isShuffled && !to.isShuffled;
+  const spots = Int32Array.from({ length: Math.min(count, items) }, (_, spot) => spot);
+  const indices = isOrdered ? spots : spots.map((spot) => streamIndex(spot, items, width));
+  const accessOf = (ring: Ring): Access => ({ places: ring.isShuffled ? spots : indices, indices });
+  const [reads, writes] = [accessOf(from), accessOf(to)];
   return {
     stage,
-    read: (launch, iteration) => each(from, (spot, index) => from.read(launch, iteration, spot, tokens + iteration * items + index, who)),
-    write: (launch, iteration) => each(to, (spot, index) => to.write(launch, iteration, spot, tokens + iteration * items + index, who)),
+    read: (launch, iteration) => { from.read(launch, from.at(iteration), tokens + iteration * items, reads, who); },
+    write: (launch, iteration) => { to.write(launch, to.at(iteration), tokens + iteration * items, writes, who); },
   };
 }
 
