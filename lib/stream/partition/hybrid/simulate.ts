@@ -43,7 +43,8 @@ class Ring {
     const { held, writtenIn, readIn, report } = this;
     for (let i = 0; i < places.length; ++i) {
       const at = (start + (places[i] ?? 0)) % held.length;
-      if (held[at] !== item + (indices[i] ?? 0)) report.add(`${this.name}: ${who} reads item ${held[at]} for ${item + (indices[i] ?? 0)} in launch ${launch}`);
+      const due = item + (indices[i] ?? 0);
+      if (held[at] !== due) report.add(`${this.name}: ${who} reads item ${held[at]} for ${due} in launch ${launch}`);
       if (writtenIn[at] === launch) report.add(`${this.name}: ${who} reads what is written in the same launch ${launch}`);
       readIn[at] = launch;
     }
@@ -150,8 +151,10 @@ class ActorTask {
     this.inputs = lines.filter(({ channel, items }) => channel.to === id && items > 0);
     this.outputs = lines.filter(({ channel, items }) => channel.from === id && items > 0);
     this.checkEnds();
-    this.readers = this.inputs.map((line) => ({ ...line, access: this.accessOf(line.last, line.channel.pop, line.channel.peek, line.items) }));
-    this.writers = this.outputs.map((line) => ({ ...line, access: this.accessOf(line.first, line.channel.push, line.channel.push, line.items) }));
+    this.readers = this.inputs.map((line) =>
+      ({ ...line, access: this.accessOf(line.last, line.channel.pop, line.channel.peek, line.items) }));
+    this.writers = this.outputs.map((line) =>
+      ({ ...line, access: this.accessOf(line.first, line.channel.push, line.channel.push, line.items) }));
   }
 
   private get instances(): number {
