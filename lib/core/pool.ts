@@ -2,9 +2,10 @@
 import { describeValue } from './arrays.ts';
 import { requireTake, workAlone, type AsyncFunction, type Batcher, type BatcherLoad } from './batching/batcher.ts';
 import {
-  batcherChecks, runOptions, wrapOptions, type BatcherOptions, type QueuedCallOptions, type QueuedRunOptions,
+  batcherChecks, runOptions, wrapOptions, type BatcherOptions, type QueuedCallOptions, type QueuedRunOptions, type SubmitOptions,
 } from './batching/options.ts';
 import type { TakenCall } from './batching/rule.ts';
+import { promised } from './call.ts';
 import { rule } from './checks.ts';
 import { openDevice, type Device, type OpenDeviceOptions } from './device.ts';
 import { devices } from './devices.ts';
@@ -65,13 +66,12 @@ export class DevicePool {
   wrap<Call extends AsyncFunction>(target: Call | { readonly solve: Call }, given: QueuedCallOptions = {}): Call {
     const take = requireTake<Device>(target);
     const options = wrapOptions.read(given);
-    return (async (...args: never[]) => this.#submit(take(args, target, false), options, target)) as unknown as Call;
+    return ((...args: never[]) => promised(() => this.#submit(take(args, target, false), options, target))) as unknown as Call;
   }
 
-  /** @internal The same for arrays that nobody else writes to: they are not copied. */
-  wrapOwned<Call extends AsyncFunction>(target: Call, options: QueuedCallOptions): Call {
-    const take = requireTake<Device>(target);
-    return (async (...args: never[]) => this.#submit(take(args, target, true), options, target)) as unknown as Call;
+  /** @internal One call of a function with arrays that nobody else writes to: they are not copied. */
+  callOwned<Call extends AsyncFunction>(target: Call, options: SubmitOptions, ...args: Parameters<Call>): ReturnType<Call> {
+    return promised(() => this.#submit(requireTake<Device>(target)(args, target, true), options, undefined)) as ReturnType<Call>;
   }
 
   /** Queues any other work: see {@link Batcher.run}. It is called again, with another device, if a device is lost. */
@@ -80,6 +80,13 @@ export class DevicePool {
   ): Promise<Result> {
     const { signal, ...options } = runOptions.read(given);
     return this.#submit(workAlone(work, signal), options, undefined) as Promise<Result>;
+  }
+
+  /** @internal The same for a caller that may depart. */
+  runFor<Result>(
+    work: (device: Device, signal: AbortSignal | undefined) => Promise<Result>, options: SubmitOptions,
+  ): Promise<Result> {
+    return promised(() => this.#submit(workAlone(work, undefined), options, undefined) as Promise<Result>);
   }
 
   /** Refuses further calls, waits for those that were made, and closes the devices. Calling it again returns the same promise. */
@@ -100,22 +107,30 @@ export class DevicePool {
     for (const { batcher } of this.#members) batcher.hurry();
   }
 
-  async #submit(taken: TakenCall<Device>, options: QueuedCallOptions, target: unknown): Promise<unknown> {
-    const began = performance.now();
+  #submit(taken: TakenCall<Device>, options: SubmitOptions, target: unknown): Promise<unknown> {
     const own = ownDevice(target);
-    for (;;) {
-      if (this.#closing !== undefined) throw new DisposedError('the pool was closed; open another one');
-      const member = this.#choose(own);
-      const { deadline } = options;
-      const left = deadline === undefined ? {} : { deadline: Math.max(1, deadline - (performance.now() - began)) };
-      try {
-        return await member.batcher.submit(taken, { ...options, ...left });
-      } catch (error) {
-        if (!(error instanceof DeviceLostError)) throw error;
-        member.lost = true;
-        if (own !== undefined || this.#members.every(({ lost }) => lost)) throw error;
-      }
-    }
+    const began = performance.now();
+    return new Promise((resolve, reject) => {
+      const attempt = (left: SubmitOptions): void => {
+        if (this.#closing !== undefined) throw new DisposedError('the pool was closed; open another one');
+        const member = this.#choose(own);
+        member.batcher.enqueue(taken, left, {
+          resolve,
+          reject: (error) => {
+            try {
+              if (!(error instanceof DeviceLostError)) throw error;
+              member.lost = true;
+              if (own !== undefined || this.#members.every(({ lost }) => lost)) throw error;
+              const { deadline } = options;
+              attempt(deadline === undefined ? options : { ...options, deadline: Math.max(1, deadline - (performance.now() - began)) });
+            } catch (last) {
+              reject(last);
+            }
+          },
+        });
+      };
+      attempt(options);
+    });
   }
 
   /** The device of a plan, or the one with the least work. */
@@ -125,11 +140,14 @@ export class DevicePool {
       if (found !== undefined) return found;
       throw refusal('target', 'a plan on a device of the pool', 'one on another device');
     }
-    const usable = this.#members.filter(({ lost }) => !lost);
-    const [first, ...others] = usable;
-    if (first === undefined) throw new DeviceLostError('every device of the pool is lost; start another process to use them');
-    const work = ({ batcher: { load } }: Member): number => load.waiting + load.running;
-    return others.reduce((least, member) => (work(member) < work(least) ? member : least), first);
+    let least: Member | undefined, fewest = Infinity;
+    for (const member of this.#members) {
+      const { waiting, running } = member.batcher.load;
+      if (member.lost || waiting + running >= fewest) continue;
+      [least, fewest] = [member, waiting + running];
+    }
+    if (least === undefined) throw new DeviceLostError('every device of the pool is lost; start another process to use them');
+    return least;
   }
 }
 

@@ -2,10 +2,11 @@
 import { availableParallelism } from 'node:os';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import prometheus from 'prom-client';
 import { openPool, type DevicePool } from '../core/pool.ts';
 import { version } from '../core/version.ts';
-import { requireOwnOrigin, requireToken } from './access.ts';
+import { originGuard, tokenGuard, type Guard } from './access.ts';
 import { readBody } from './body.ts';
 import { keepConnections } from './connections.ts';
 import { answerOf, RequestError } from './errors.ts';
@@ -16,6 +17,8 @@ import { fieldModels, mapModel } from './models/fields.ts';
 import { linearModels } from './models/linear.ts';
 import type { Model } from './models/model.ts';
 import { isLoopback, type TakenServerOptions } from './options.ts';
+import { shortWay, type InferenceServer } from './protocol/infer.ts';
+import { RequestReader } from './protocol/messages.ts';
 import { inferenceRoutes } from './protocol/routes.ts';
 import { isPage, studioRoutes } from './studio/routes.ts';
 
@@ -32,23 +35,38 @@ function modelsOf({ maps }: TakenServerOptions): ReadonlyMap<string, Model> {
   return new Map(models.map((model) => [model.name, model]));
 }
 
+/** What refuses requests, in this order. */
+function guardsOf({ host, token, studio }: TakenServerOptions, isReady: () => boolean): Guard[] {
+  const stopping: Guard = ({ url = '' }) =>
+    (isReady() || url.startsWith('/v2/health/') ? undefined : new RequestError(503, 'the server is stopping'));
+  const own = token === undefined ? [] : [tokenGuard(token, (url) => studio && isPage(url))];
+  return [originGuard(isLoopback(host)), ...own, stopping];
+}
+
+/** Has inferences answered by the short way. */
+function shorten(app: FastifyInstance, server: InferenceServer): void {
+  const [long] = app.server.listeners('request') as [(request: IncomingMessage, response: ServerResponse) => void];
+  const short = shortWay(server);
+  app.server.off('request', long).on('request', (request, response) => {
+    if (!short(request, response)) long(request, response);
+  });
+}
+
 /** fastify, set up to take bodies as they are and to answer errors as the protocol says. */
-async function makeApp(
-  { bodyLimit, requestTimeout, keepAliveTimeout, token, host, studio }: TakenServerOptions,
-): Promise<FastifyInstance> {
+async function makeApp({ bodyLimit, requestTimeout, keepAliveTimeout }: TakenServerOptions, server: InferenceServer): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit, requestTimeout, keepAliveTimeout, logger: false, forceCloseConnections: 'idle', exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 256 }, return503OnClosing: true,
   });
+  shorten(app, server);
   keepConnections(app.server, keepAliveTimeout);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest) => readBody(request, bodyLimit));
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => (Buffer.isBuffer(data) ? data as unknown as string : JSON.stringify(data)));
   app.setErrorHandler(async (error, _, reply) => {
-    const { status, body } = answerOf(error);
-    if (status === 503) void reply.header('retry-after', '1');
-    await reply.code(status).send(body);
+    const { status, body, headers } = answerOf(error);
+    await reply.code(status).headers(headers).send(body);
   });
   app.setNotFoundHandler(async (_, reply) => {
     await reply.code(404).send({ error: 'there is no such path; GET /openapi.json lists them' });
@@ -56,8 +74,12 @@ async function makeApp(
   await app.register(swagger, {
     openapi: { info: { title: 'Warploom', description: 'Numerics as a service: Open Inference Protocol v2, and jobs.', version } },
   });
-  requireOwnOrigin(app, isLoopback(host));
-  if (token !== undefined) requireToken(app, token, (url) => studio && isPage(url));
+  for (const guard of server.guards) app.addHook('onRequest', ({ raw }, _, done) => { done(guard(raw)); });
+  // Connections that stay open would keep the server from stopping.
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (!server.isReady()) void reply.header('connection', 'close');
+    done();
+  });
   return app;
 }
 
@@ -90,16 +112,13 @@ export async function run(options: TakenServerOptions): Promise<Running> {
   const metrics = makeMetrics(prometheus, pool, () => store?.bytes ?? 0);
   let ready = true;
   try {
-    const app = await makeApp(options);
-    app.addHook('onRequest', ({ url }, _, done) => {
-      done(ready || url.startsWith('/v2/health/') ? undefined : new RequestError(503, 'the server is stopping'));
-    });
-    // Connections that stay open would keep the server from stopping.
-    app.addHook('onSend', (_request, reply, _payload, done) => {
-      if (!ready) void reply.header('connection', 'close');
-      done();
-    });
-    inferenceRoutes(app, { pool, models: modelsOf(options), metrics, requestTimeout, maxWork, isReady: () => ready });
+    const isReady = (): boolean => ready;
+    const inferences: InferenceServer = {
+      pool, models: modelsOf(options), metrics, reader: new RequestReader(), requestTimeout, maxWork, bodyLimit: options.bodyLimit,
+      guards: guardsOf(options, isReady), isReady,
+    };
+    const app = await makeApp(options, inferences);
+    inferenceRoutes(app, inferences);
     commonRoutes(app, metrics, pool);
     if (options.jobs) {
       store = await JobStore.open(options, pool);

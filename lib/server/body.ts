@@ -6,12 +6,23 @@ import { RequestError } from './errors.ts';
 const alignment = 8;
 /** Larger bodies are put together when all of it is there: their length is no more than a claim until then. */
 const mostAhead = 2 ** 22;
+/** Small bodies lie next to each other in memory of so many bytes: each piece of memory is work for the garbage collector. */
+const slabBytes = 2 ** 19, mostInSlab = 2 ** 16;
+
+let slab: Buffer | undefined;
+let slabUsed = 0;
 
 /** Memory for `length` bytes, of which byte `aligned` has an address that is a multiple of 8. */
 function memoryFor(length: number, aligned: number): Buffer {
-  const memory = Buffer.allocUnsafeSlow(length + alignment);
-  const from = (alignment - (aligned % alignment)) % alignment;
-  return memory.subarray(from, from + length);
+  const shift = (alignment - (aligned % alignment)) % alignment;
+  if (length > mostInSlab) return Buffer.allocUnsafeSlow(length + alignment).subarray(shift, shift + length);
+  if (slab === undefined || slabUsed + alignment + length > slabBytes) {
+    slab = Buffer.allocUnsafeSlow(slabBytes);
+    slabUsed = 0;
+  }
+  const from = slabUsed + shift;
+  slabUsed = Math.ceil((from + length) / alignment) * alignment;
+  return slab.subarray(from, from + length);
 }
 
 /**
@@ -33,27 +44,29 @@ Promise<Buffer> {
     let received = 0;
     let memory: Buffer | undefined;
     const parts: Buffer[] = [];
-    const end = (error?: Error): void => {
-      raw.off('data', take).off('end', end).off('error', end);
+    const refuse = (error: Error): void => {
+      raw.off('data', take).off('end', end).off('error', refuse);
+      reject(error);
+    };
+    const end = (): void => {
       const isWhole = announced === undefined || received === announced;
-      if (error !== undefined) reject(error);
-      else if (!isWhole) reject(new RequestError(400, 'the body has not the length that was announced'));
-      else resolve(memory ?? assembled(parts, received, aligned));
+      if (isWhole) resolve(memory ?? assembled(parts, received, aligned));
+      else refuse(new RequestError(400, 'the body has not the length that was announced'));
     };
     const take = (part: Buffer): void => {
       if (received + part.length > limit) {
-        end(tooLarge());
+        refuse(tooLarge());
         return;
       }
       if (announced !== undefined && announced <= mostAhead) {
         memory ??= memoryFor(announced, aligned);
-        part.copy(memory, received);
+        memory.set(received + part.length > announced ? part.subarray(0, announced - received) : part, received);
       } else {
         parts.push(part);
       }
       received += part.length;
     };
-    raw.on('data', take).on('end', end).on('error', end);
+    raw.on('data', take).on('end', end).on('error', refuse);
   });
 }
 

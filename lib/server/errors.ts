@@ -13,11 +13,14 @@ interface Details {
 export class RequestError extends Error {
   readonly statusCode: number;
   readonly details: Details;
+  /** Of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(statusCode: number, message: string, details: Details = {}) {
+  constructor(statusCode: number, message: string, details: Details = {}, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.statusCode = statusCode;
     this.details = details;
+    this.headers = headers;
   }
 }
 
@@ -33,25 +36,30 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = {
 export interface Answer {
   readonly status: number;
   readonly body: { readonly error: string; readonly code?: string } & Details;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** How an error is answered. */
 export function answerOf(error: unknown): Answer {
-  if (error instanceof RequestError) return { status: error.statusCode, body: { error: error.message, ...error.details } };
+  if (error instanceof RequestError) {
+    const { statusCode, message, details, headers } = error;
+    return answer(statusCode, { error: message, ...details }, headers);
+  }
   if (error instanceof FileError) {
-    const status = error.systemCode === 'ENOENT' ? 400 : 500;
-    return { status, body: { error: `a file cannot be used (${error.systemCode})`, code: error.code } };
+    return answer(error.systemCode === 'ENOENT' ? 400 : 500, { error: `a file cannot be used (${error.systemCode})`, code: error.code });
   }
   if (error instanceof WarploomError) {
     const argument: unknown = (error as { argument?: unknown }).argument;
-    return {
-      status: statuses[error.code] ?? 500,
-      body: { error: error.message, code: error.code, ...(typeof argument === 'string' && argument !== '' ? { argument } : {}) },
-    };
+    const named = typeof argument === 'string' && argument !== '' ? { argument } : {};
+    return answer(statuses[error.code] ?? 500, { error: error.message, code: error.code, ...named });
   }
   const { statusCode, message, code } = error as { statusCode?: unknown; message?: unknown; code?: unknown };
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) { // of fastify: too large a body, a bad length
-    return { status: statusCode, body: { error: String(message), ...(typeof code === 'string' ? { code } : {}) } };
+    return answer(statusCode, { error: String(message), ...(typeof code === 'string' ? { code } : {}) });
   }
-  return { status: 500, body: { error: 'internal error' } };
+  return answer(500, { error: 'internal error' });
+}
+
+function answer(status: number, body: Answer['body'], headers: Answer['headers'] = {}): Answer {
+  return { status, body, headers: status === 503 ? { 'retry-after': '1', ...headers } : headers };
 }

@@ -321,7 +321,7 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'Device#run': 'generated from the registry',
   'openPool': 'numbers', 'Batcher#wrap': 'of functions, in test/core/batching', 'DevicePool#wrap': 'the same', 'Batcher#run': 'a function',
   'DevicePool#run': 'the same', 'Batcher#close': 'no input', 'DevicePool#close': 'no input', 'Batcher#submit': 'internal', 'Batcher#hurry': 'internal',
-  'DevicePool#hurry': 'internal', 'DevicePool#wrapOwned': 'internal', 'server.serve': 'no arrays', 'server.RunningServer#close': 'no input',
+  'DevicePool#hurry': 'internal', 'DevicePool#callOwned': 'internal', 'DevicePool#runFor': 'internal', 'server.serve': 'no arrays', 'server.RunningServer#close': 'no input',
   'Device#pinned': 'no input', 'Device#trim': 'no input', 'Device#close': 'no input', 'DeviceArray#read': 'an output',
   'DeviceArray#copyFrom': 'device arrays, in the order of the calls', 'defaultDevice': 'no input', 'openDevice': 'numbers',
   'stencil.inspect': 'texts', 'stream.collapseLinear': 'a graph', 'stencil.Run#advance': 'numbers', 'stencil.Run#advanceTo': 'numbers', 'stencil.Run#finish': 'no input',

@@ -2,9 +2,11 @@
 import { describeValue } from '../arrays.ts';
 import { traceBatch } from '../diagnostics.ts';
 import { DeviceLostError, DisposedError, refusal } from '../errors.ts';
-import { batcherOptions, runOptions, wrapOptions, type BatcherOptions, type QueuedCallOptions, type QueuedRunOptions } from './options.ts';
+import {
+  batcherOptions, runOptions, wrapOptions, type BatcherOptions, type QueuedCallOptions, type QueuedRunOptions, type SubmitOptions,
+} from './options.ts';
 import { batchableNames, takeOf, type Outcome, type Take, type TakenCall } from './rule.ts';
-import { WaitingCall, WaitingCalls } from './waiting.ts';
+import { WaitingCall, WaitingCalls, type Left, type Settle } from './waiting.ts';
 
 /** Launches with inputs of fewer bytes are over before it pays to stop them. */
 const briefBytes = 2 ** 22;
@@ -134,18 +136,29 @@ export class Batcher<Device extends BatchDevice = BatchDevice> {
   }
 
   /** @internal Queues a call that was taken. */
-  submit(taken: TakenCall<Device>, options: QueuedCallOptions): Promise<unknown> {
-    if (this.#closing !== undefined) return Promise.reject(new DisposedError('the batcher was closed; make another one'));
-    return new Promise((resolve, reject) => {
-      taken.signal?.throwIfAborted();
-      this.#waiting.requireRoom(taken);
-      this.#waiting.add(new WaitingCall(taken, taken.keyOn?.(this.device), options, { resolve, reject }, (call, event) => {
-        this.#waiting.drop(call, event);
-        this.#settleIdle();
-      }));
-      this.#schedule();
-    });
+  submit(taken: TakenCall<Device>, options: SubmitOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => { this.enqueue(taken, options, { resolve, reject }); });
   }
+
+  /** @internal Queues a call that was taken, and says how it ended: without a promise of its own. */
+  enqueue(taken: TakenCall<Device>, options: SubmitOptions, settle: Settle): void {
+    try {
+      if (this.#closing !== undefined) throw new DisposedError('the batcher was closed; make another one');
+      taken.signal?.throwIfAborted();
+      options.departure?.requirePresence();
+      this.#waiting.requireRoom(taken);
+      this.#waiting.add(new WaitingCall(taken, taken.keyOn?.(this.device), options, settle, this.#left));
+    } catch (error) {
+      settle.reject(error);
+      return;
+    }
+    this.#schedule();
+  }
+
+  readonly #left: Left<Device> = (call, event) => {
+    this.#waiting.drop(call, event);
+    this.#settleIdle();
+  };
 
   /** After the calls at hand: a server receives many requests in one turn of the event loop. */
   #schedule(): void {

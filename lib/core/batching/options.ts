@@ -1,5 +1,6 @@
 // Options of batchers and of the calls that they make.
 import { abortSignal, number, whole } from '../checks.ts';
+import type { Departure } from './departure.ts';
 import { normally, optionsOf, type ChecksOf } from '../options.ts';
 
 /** Options of `device.batcher`. */
@@ -25,6 +26,12 @@ export interface QueuedCallOptions {
    * Milliseconds from the call within which it must have its result, or it rejects with `ERR_WARPLOOM_DEADLINE`. Default: none.
    */
   readonly deadline?: number;
+}
+
+/** @internal Options of calls that the library makes for others. */
+export interface SubmitOptions extends QueuedCallOptions {
+  /** Cancels the call, as a signal does. */
+  readonly departure?: Departure;
 }
 
 /** Options of `batcher.run`. */

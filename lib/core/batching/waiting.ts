@@ -1,8 +1,18 @@
 // Calls that wait for a launch: in order of priority and arrival, bounded, each with its own signal and deadline.
 import { QueueFullError, WarploomError } from '../errors.ts';
 import { publishQueue, type QueueTrace } from '../diagnostics.ts';
-import type { QueuedCallOptions } from './options.ts';
+import type { Departure } from './departure.ts';
+import type { SubmitOptions } from './options.ts';
 import type { Outcome, TakenCall } from './rule.ts';
+
+/** How a call ends. */
+export interface Settle {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What is told of calls that leave on their own. */
+export type Left<Device> = (call: WaitingCall<Device>, event: 'aborted' | 'expired') => void;
 
 /** A call from the time it is made to the time it settles. */
 export class WaitingCall<Device> {
@@ -10,31 +20,31 @@ export class WaitingCall<Device> {
   readonly key: string | undefined;
   readonly priority: number;
   readonly since = performance.now();
-  readonly #resolve: (value: unknown) => void;
-  readonly #reject: (error: unknown) => void;
-  readonly #left: (call: WaitingCall<Device>, event: 'aborted' | 'expired') => void;
-  readonly #abort = (): void => { this.#leave(this.taken.signal?.reason, 'aborted'); };
+  readonly #settle: Settle;
+  readonly #left: Left<Device>;
+  readonly #departure: Departure | undefined;
+  readonly #abort: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stop: AbortController | undefined;
   #settled = false;
 
   constructor(
-    taken: TakenCall<Device>, key: string | undefined, { priority = 0, deadline }: QueuedCallOptions,
-    settle: { resolve: (value: unknown) => void; reject: (error: unknown) => void },
-    left: (call: WaitingCall<Device>, event: 'aborted' | 'expired') => void,
+    taken: TakenCall<Device>, key: string | undefined, { priority = 0, deadline, departure }: SubmitOptions, settle: Settle,
+    left: Left<Device>,
   ) {
     this.taken = taken;
     this.key = key;
     this.priority = priority;
-    this.#resolve = settle.resolve;
-    this.#reject = settle.reject;
+    this.#settle = settle;
     this.#left = left;
-    taken.signal?.addEventListener('abort', this.#abort, { once: true });
-    if (deadline === undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#leave(new WarploomError('ERR_WARPLOOM_DEADLINE',
-        `${taken.name} had no result within its deadline of ${deadline} ms; allow more time, or send fewer calls`), 'expired');
-    }, deadline);
+    this.#departure = departure;
+    const { signal } = taken;
+    if (departure !== undefined) departure.onLeave = (reason) => { this.#leave(reason, 'aborted'); };
+    if (signal !== undefined) {
+      this.#abort = () => { this.#leave(signal.reason, 'aborted'); };
+      signal.addEventListener('abort', this.#abort, { once: true });
+    }
+    if (deadline !== undefined) this.#timer = setTimeout(expire<Device>, deadline, this, deadline);
   }
 
   get settled(): boolean {
@@ -43,19 +53,25 @@ export class WaitingCall<Device> {
 
   /** A signal that comes when nobody waits for the call any more, for work that can be stopped; undefined: it cannot come. */
   stopSignal(): AbortSignal | undefined {
-    if (this.#timer === undefined && this.taken.signal === undefined) return undefined;
+    if (this.#timer === undefined && this.#abort === undefined && this.#departure === undefined) return undefined;
     return (this.#stop ??= new AbortController()).signal;
+  }
+
+  /** The deadline has passed. */
+  expire(deadline: number): void {
+    this.#leave(new WarploomError('ERR_WARPLOOM_DEADLINE',
+      `${this.taken.name} had no result within its deadline of ${deadline} ms; allow more time, or send fewer calls`), 'expired');
   }
 
   settle(outcome: Outcome): void {
     if (!this.#end()) return;
-    if ('value' in outcome) this.#resolve(outcome.value);
-    else this.#reject(outcome.error);
+    if ('value' in outcome) this.#settle.resolve(outcome.value);
+    else this.#settle.reject(outcome.error);
   }
 
   #leave(reason: unknown, event: 'aborted' | 'expired'): void {
     if (!this.#end()) return;
-    this.#reject(reason);
+    this.#settle.reject(reason);
     this.#left(this, event);
     this.#stop?.abort(reason);
   }
@@ -63,11 +79,14 @@ export class WaitingCall<Device> {
   #end(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
-    clearTimeout(this.#timer);
-    this.taken.signal?.removeEventListener('abort', this.#abort);
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    if (this.#departure !== undefined) this.#departure.onLeave = undefined;
+    if (this.#abort !== undefined) this.taken.signal?.removeEventListener('abort', this.#abort);
     return true;
   }
 }
+
+const expire = <Device>(call: WaitingCall<Device>, deadline: number): void => { call.expire(deadline); };
 
 /** What a launch holds at most: calls, and bytes of their inputs unless it is one call. */
 export interface Most {

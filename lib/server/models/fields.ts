@@ -42,9 +42,9 @@ function denoiseModel(real: Real): Model {
       const image = imageOf(request, 'image');
       const iterations = wholeParameter(request, 'iterations', 500);
       requireWork(iterations * image.data.length, context, 'iterations × pixels');
-      const result = await context.pool.run((device, signal) =>
+      const result = await context.pool.runFor((device, signal) =>
         imaging.denoise(image, { ...request.parameters, iterations, device, ...stopping(signal) }),
-      { ...context.queued, signal: context.signal });
+      context.queued);
       return [
         tensor('image', real, inputOf(request, 'image').shape, result.image.data),
         tensor('iterations', 'INT32', [1], Int32Array.of(result.iterations)),
@@ -70,9 +70,9 @@ function segmentModel(real: Real): Model {
       const image = imageOf(request, 'image');
       const iterations = wholeParameter(request, 'iterations', 500);
       requireWork(iterations * image.data.length, context, 'iterations × pixels');
-      const { mask, levelSet, converged } = await context.pool.run((device, signal) =>
+      const { mask, levelSet, converged } = await context.pool.runFor((device, signal) =>
         imaging.segment(image, { ...request.parameters, iterations, device, ...stopping(signal) }),
-      { ...context.queued, signal: context.signal });
+      context.queued);
       const shape = [image.height, image.width];
       return [
         tensor('mask', 'BOOL', shape, mask), tensor('level_set', real, shape, levelSet),
@@ -99,9 +99,9 @@ function registerModel(real: Real): Model {
       const [reference, template] = [imageOf(request, 'reference'), imageOf(request, 'template')];
       const iterations = wholeParameter(request, 'iterations', 60);
       requireWork(2 * iterations * reference.data.length, context, 'iterations × pixels');
-      const found = await context.pool.run((device, signal) =>
+      const found = await context.pool.runFor((device, signal) =>
         imaging.register(reference, template, { ...request.parameters, iterations, device, ...stopping(signal) }),
-      { ...context.queued, signal: context.signal });
+      context.queued);
       const shape = [reference.height, reference.width];
       return [
         tensor('displacement', real, [2, ...shape], found.displacement.data), tensor('warped', real, shape, found.warped.data),
@@ -125,11 +125,11 @@ function heatModel(real: Real): Model {
       requireWork(steps * initial.data.length, context, 'cell updates');
       const n = initial.shape.at(-1) ?? 0;
       const { steps: _, ...options } = request.parameters;
-      const state = await context.pool.run(async (device, signal) => {
+      const state = await context.pool.runFor(async (device, signal) => {
         await using rod = await swept.heat({ ...options, n, batch: initial.data.length / n, initial: realsOf(initial), device });
         await rod.advance(steps, stopping(signal));
         return await rod.read();
-      }, { ...context.queued, signal: context.signal });
+      }, context.queued);
       return [tensor('state', real, initial.shape, state)];
     },
   };
@@ -159,7 +159,7 @@ export function mapModel(name: string, { function: text, inputs }: MapDescriptio
     outputs: [{ name: 'result', datatype, shape: [-1] }],
     parameters: Object.fromEntries(Object.entries(inputs).filter(([, kind]) => kind === 'number')
       .map(([input]) => [input, 'a number; needed'])),
-    async infer(request, { pool, signal, queued }) {
+    async infer(request, { pool, queued }) {
       const shape = request.inputs.get(arrays[0]?.[0] ?? '')?.shape ?? [];
       const values = Object.entries(inputs).map(([input, kind]) => {
         if (kind === 'number') {
@@ -171,9 +171,9 @@ export function mapModel(name: string, { function: text, inputs }: MapDescriptio
         if (given.shape.join() !== shape.join()) throw new RequestError(400, `input '${input}' must have the shape [${shape.join(', ')}]`);
         return given.data as Float64Array;
       });
-      const result = await pool.run((device, stop) =>
+      const result = await pool.runFor((device, stop) =>
         map(text, values, { ...(device.backend === 'cpu' ? {} : { device }), type: elementNames[datatype], ...stopping(stop) }),
-      { ...queued, signal }) as Float64Array;
+      queued) as Float64Array;
       return [tensor('result', datatype, shape, result)];
     },
   };

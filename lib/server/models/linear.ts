@@ -6,7 +6,8 @@ import type { InferRequest } from '../protocol/messages.ts';
 import type { Tensor } from '../protocol/tensors.ts';
 import { inputOf, modelName, realsOf, tensor, type Model, type Real, type TensorDescription } from './model.ts';
 
-type Band = Float32Array | Float64Array | number;
+type RealArray = Float32Array | Float64Array;
+type Band = RealArray | number;
 
 interface Shape {
   readonly n: number;
@@ -67,11 +68,11 @@ function solveModel(real: Real): Model {
       check: 'backward errors, and pivoting where they are large; default false',
       refine: 'iterative refinement; default false', tolerance: 'largest accepted backward error of check',
     },
-    async infer(request, { pool, signal, queued }) {
+    async infer(request, { pool, queued }) {
       const rhs = inputOf(request, 'rhs');
       const shape = shapeOf(rhs);
-      const { solution, status, row, backwardError } = await pool.wrapOwned(tridiagonal.solve, queued)({
-        ...request.parameters, ...matrixOf(request, shape), ...shape, rhs: realsOf(rhs), signal,
+      const { solution, status, row, backwardError } = await pool.callOwned(tridiagonal.solve<RealArray>, queued, {
+        ...request.parameters, ...matrixOf(request, shape), ...shape, rhs: realsOf(rhs),
       });
       const { length } = status;
       return [
@@ -89,11 +90,11 @@ function multiplyModel(real: Real): Model {
     inputs: [...bandInputs(real), { name: 'x', datatype: real, shape: [-1, -1] }],
     outputs: [{ name: 'y', datatype: real, shape: [-1, -1] }],
     parameters: { ...matrixParameters, alpha: 'default 1' },
-    async infer(request, { pool, signal, queued }) {
+    async infer(request, { pool, queued }) {
       const x = inputOf(request, 'x');
       const shape = shapeOf(x);
-      const { y } = await pool.wrapOwned(tridiagonal.multiply, queued)({
-        ...request.parameters, ...matrixOf(request, shape), ...shape, x: realsOf(x), signal,
+      const { y } = await pool.callOwned(tridiagonal.multiply<RealArray>, queued, {
+        ...request.parameters, ...matrixOf(request, shape), ...shape, x: realsOf(x),
       });
       return [tensor('y', real, x.shape, y)];
     },
@@ -106,14 +107,14 @@ function scanModel(real: Real): Model {
     inputs: [{ name: 'values', datatype: real, shape: [-1, -1] }, { name: 'flags', datatype: 'BOOL', shape: [-1, -1], optional: true }],
     outputs: [{ name: 'result', datatype: real, shape: [-1, -1] }],
     parameters: { operator: 'sum (default), product or max', exclusive: 'result i without element i; default false' },
-    async infer(request, { pool, signal, queued }) {
+    async infer(request, { pool, queued }) {
       const values = inputOf(request, 'values');
       const n = values.shape.at(-1) ?? 1;
       const batch = n === 0 ? 0 : values.data.length / n;
       const flags = request.inputs.get('flags')?.data as Uint8Array | undefined;
       const marks = flags === undefined ? {} : { flags };
-      const options: ScanOptions<Float32Array | Float64Array> = { ...request.parameters, ...marks, batch, signal };
-      const { result } = await pool.wrapOwned(scan, queued)(realsOf(values), options);
+      const options: ScanOptions<RealArray> = { ...request.parameters, ...marks, batch };
+      const { result } = await pool.callOwned(scan<RealArray>, queued, realsOf(values), options);
       return [tensor('result', real, values.shape, result)];
     },
   };
@@ -130,11 +131,11 @@ const splineModel: Model = {
     boundary: 'natural (default), clamped or periodic', slopes: 'clamped: the two slopes at the ends; default [0, 0]',
     order: '0 (default): values; 1: slopes; 2: curvatures',
   },
-  async infer(request, { pool, signal, queued }) {
+  async infer(request, { pool, queued }) {
     const [x, y, at] = [inputOf(request, 'x'), inputOf(request, 'y'), inputOf(request, 'at')];
     const { order = 0, ...options } = request.parameters;
-    const spline = await pool.run((device, stop) => tridiagonal.cubicSpline(x.data as Float64Array, y.data as Float64Array,
-      { ...options, device, ...(stop === undefined ? {} : { signal: stop }) }), { ...queued, signal });
+    const spline = await pool.runFor((device, stop) => tridiagonal.cubicSpline(x.data as Float64Array, y.data as Float64Array,
+      { ...options, device, ...(stop === undefined ? {} : { signal: stop }) }), queued);
     const count = at.data.length;
     const values = new Float64Array(spline.seriesCount * count);
     for (let series = 0; series < spline.seriesCount; series += 1) {

@@ -1,4 +1,5 @@
 // What a model of the server is: an operation with named tensors.
+import type { Departure } from '../../core/batching/departure.ts';
 import type { DevicePool } from '../../core/pool.ts';
 import { RequestError } from '../errors.ts';
 import type { InferRequest } from '../protocol/messages.ts';
@@ -16,8 +17,7 @@ export interface TensorDescription {
 /** Where a call of a model runs. */
 export interface ModelContext {
   readonly pool: DevicePool;
-  readonly signal: AbortSignal;
-  readonly queued: { readonly priority: number; readonly deadline: number };
+  readonly queued: { readonly priority: number; readonly deadline: number; readonly departure: Departure };
   /** Most cell updates, pixel iterations and the like of one request. */
   readonly mostWork: number;
 }

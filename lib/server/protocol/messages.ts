@@ -53,10 +53,10 @@ const known: ReadonlySet<string> = new Set([
   'binary_data_output', 'priority', 'timeout', 'sequence_id', 'sequence_start', 'sequence_end', 'headers',
 ]);
 
-function headerOf(body: Buffer, headerLength: number): Fields {
+function headerOf(text: string): Fields {
   let header: unknown;
   try {
-    header = JSON.parse(body.toString('utf8', 0, headerLength));
+    header = JSON.parse(text);
   } catch (error) {
     throw new RequestError(400, `the request is not JSON: ${(error as Error).message.slice(0, 200)}`);
   }
@@ -72,21 +72,40 @@ function headerLengthOf(text: string | undefined, total: number): number {
   throw new RequestError(400, `Inference-Header-Content-Length must be a whole number of at most ${total}, the length of the body`);
 }
 
-/** Reads a tensor; binary data begins at `at`. Returns where it ends. */
-function readInput(value: unknown, body: Buffer, at: number): { tensor: Tensor; end: number } {
+/** An input as the JSON part describes it. */
+interface DescribedInput extends Pick<Tensor, 'name' | 'datatype' | 'shape'> {
+  readonly count: number;
+  /** Of its binary data; undefined: `data` has its values. */
+  readonly bytes: number | undefined;
+  readonly data: unknown;
+}
+
+function describedInput(value: unknown): DescribedInput {
   const fields = fieldsOf(value, 'an input');
   const name = nameOf(fields, 'an input');
   const { datatype, shape, data } = fields;
   if (!isDatatype(datatype)) throw new RequestError(400, `input '${name}': datatype must be one of ${datatypes.join(', ')}`);
   const count = elementsOf(shape, name);
   const size = fieldsOf(fields['parameters'], `input '${name}': parameters`)['binary_data_size'];
-  if (size === undefined) {
-    return { tensor: { name, datatype, shape: shape as number[], data: fromJson(name, datatype, count, data) }, end: at };
+  if (size !== undefined && data !== undefined) throw new RequestError(400, `input '${name}' has both data and binary_data_size`);
+  const bytes = size === undefined ? undefined : sizeOf(size, `input '${name}': binary_data_size`);
+  return { name, datatype, shape: shape as number[], count, bytes, data };
+}
+
+/** The tensors of a request; binary data begins at `at`. */
+function tensorsOf(inputs: readonly DescribedInput[], body: Buffer, at: number): ReadonlyMap<string, Tensor> {
+  const tensors = new Map<string, Tensor>();
+  let from = at;
+  for (const { name, datatype, shape, count, bytes, data } of inputs) {
+    if (tensors.has(name)) throw new RequestError(400, `input '${name}' is given twice`);
+    const end = from + (bytes ?? 0);
+    if (end > body.byteLength) throw new RequestError(400, `input '${name}': its binary data goes beyond the end of the body`);
+    const elements = bytes === undefined ? fromJson(name, datatype, count, data) : fromBytes(name, datatype, count, body, from, bytes);
+    tensors.set(name, { name, datatype, shape, data: elements });
+    from = end;
   }
-  if (data !== undefined) throw new RequestError(400, `input '${name}' has both data and binary_data_size`);
-  const end = at + sizeOf(size, `input '${name}': binary_data_size`);
-  if (end > body.byteLength) throw new RequestError(400, `input '${name}': its binary data goes beyond the end of the body`);
-  return { tensor: { name, datatype, shape: shape as number[], data: fromBytes(name, datatype, count, body.subarray(at, end)) }, end };
+  if (from !== body.byteLength) throw new RequestError(400, `the body has ${body.byteLength - from} bytes that belong to no input`);
+  return tensors;
 }
 
 function readOutputs(value: unknown, binary: boolean): ReadonlyMap<string, boolean> | undefined {
@@ -103,10 +122,13 @@ function readOutputs(value: unknown, binary: boolean): ReadonlyMap<string, boole
   return outputs.size === 0 ? undefined : outputs;
 }
 
-/** Reads a request: JSON, followed by the bytes of binary inputs if `headerLength` says where it ends. */
-export function readRequest(body: Buffer, headerLength: string | undefined): InferRequest {
-  const length = headerLengthOf(headerLength, body.byteLength);
-  const header = headerOf(body, length);
+/** The JSON part of a request. */
+interface Header extends Omit<InferRequest, 'inputs'> {
+  readonly described: readonly DescribedInput[];
+}
+
+function readHeader(text: string): Header {
+  const header = headerOf(text);
   const { id } = header;
   if (id !== undefined && (typeof id !== 'string' || id.length > 1024)) {
     throw new RequestError(400, 'id must be a string of at most 1024 characters');
@@ -114,47 +136,93 @@ export function readRequest(body: Buffer, headerLength: string | undefined): Inf
   const given = fieldsOf(header['parameters'], 'parameters');
   const { binary_data_output: binary = false, timeout } = given;
   if (typeof binary !== 'boolean') throw new RequestError(400, 'parameter binary_data_output must be true or false');
-  const inputs = new Map<string, Tensor>();
-  let at = length;
-  for (const each of listOf(header['inputs'], 'inputs')) {
-    const { tensor, end } = readInput(each, body, at);
-    if (inputs.has(tensor.name)) throw new RequestError(400, `input '${tensor.name}' is given twice`);
-    inputs.set(tensor.name, tensor);
-    at = end;
-  }
-  if (at !== body.byteLength) throw new RequestError(400, `the body has ${body.byteLength - at} bytes that belong to no input`);
   const microseconds = timeout === undefined ? 0 : sizeOf(timeout, 'parameter timeout');
   return {
-    id, inputs, binary, outputs: readOutputs(header['outputs'], binary), priority: priorityOf(given['priority']),
+    id, binary, described: listOf(header['inputs'], 'inputs').map(describedInput),
+    outputs: readOutputs(header['outputs'], binary), priority: priorityOf(given['priority']),
     timeout: microseconds === 0 ? undefined : microseconds / 1000,
     parameters: Object.fromEntries(Object.entries(given).filter(([name]) => !known.has(name))),
   };
+}
+
+/** JSON parts of at most so many bytes are kept, and as many of them. */
+const mostKeptBytes = 4096, mostKept = 256;
+
+/** Reads requests. The JSON parts of binary requests are often the same to the byte: the last ones are kept, by their bytes. */
+export class RequestReader {
+  readonly #kept = new Map<string, Header>();
+
+  /** Reads a request: JSON, followed by the bytes of binary inputs if `headerLength` says where it ends. */
+  read(body: Buffer, headerLength: string | undefined): InferRequest {
+    const length = headerLengthOf(headerLength, body.byteLength);
+    const { described, id, outputs, binary, parameters, priority, timeout } = this.#headerOf(body, length);
+    return { id, inputs: tensorsOf(described, body, length), outputs, binary, parameters, priority, timeout };
+  }
+
+  #headerOf(body: Buffer, length: number): Header {
+    if (length > mostKeptBytes || length === body.byteLength) return readHeader(body.toString('utf8', 0, length));
+    const bytes = body.toString('latin1', 0, length);
+    const known = this.#kept.get(bytes);
+    if (known !== undefined) return known;
+    const header = readHeader(body.toString('utf8', 0, length));
+    // One with an id will not come again, and one with values is no description alone.
+    if (header.id !== undefined || header.described.some((input) => input.bytes === undefined)) return header;
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size >= mostKept && oldest !== undefined) this.#kept.delete(oldest);
+    this.#kept.set(bytes, header);
+    return header;
+  }
 }
 
 /** A response, ready to be sent. */
 export interface InferResponse {
   /** The length of the JSON part, if there are binary tensors. */
   readonly headerLength: number | undefined;
-  readonly body: Buffer;
+  /** The body, in one piece or several. */
+  readonly parts: readonly Buffer[];
+  readonly byteLength: number;
 }
+
+/** The description of an output. Names of outputs need no escapes. */
+function describedOutput({ name, datatype, shape, data }: Tensor, isBinary: boolean, values: unknown): string {
+  const common = `{"name":"${name}","datatype":"${datatype}","shape":[${shape.join()}],`;
+  return `${common}${isBinary ? `"parameters":{"binary_data_size":${data.byteLength}}` : `"data":${JSON.stringify(values)}`}}`;
+}
+
+/** Responses up to this size are put together in one piece. */
+const mostJoined = 2 ** 16;
 
 /** The outputs of a model as the request wants them. */
 export function writeResponse(
   { name, version }: { readonly name: string; readonly version: string }, { id, outputs, binary }: InferRequest, made: readonly Tensor[],
 ): InferResponse {
-  const unknown = [...outputs?.keys() ?? []].find((wanted) => made.every((tensor) => tensor.name !== wanted));
-  if (unknown !== undefined) {
-    throw new RequestError(400, `there is no output '${unknown}'; this request has ${made.map((tensor) => tensor.name).join(', ')}`);
+  if (outputs !== undefined) {
+    const unknown = [...outputs.keys()].find((wanted) => made.every((tensor) => tensor.name !== wanted));
+    if (unknown !== undefined) {
+      throw new RequestError(400, `there is no output '${unknown}'; this request has ${made.map((tensor) => tensor.name).join(', ')}`);
+    }
   }
   const parts: Buffer[] = [];
-  const described = made.filter((tensor) => outputs?.has(tensor.name) ?? true).map((tensor) => {
-    const common = { name: tensor.name, datatype: tensor.datatype, shape: tensor.shape };
-    if (!(outputs?.get(tensor.name) ?? binary)) return { ...common, data: toJson(tensor) };
+  let bytes = 0, described = '';
+  for (const tensor of made) {
+    const isBinary = outputs === undefined ? binary : outputs.get(tensor.name);
+    if (isBinary === undefined) continue;
+    described += `${described === '' ? '' : ','}${describedOutput(tensor, isBinary, isBinary ? undefined : toJson(tensor))}`;
+    if (!isBinary) continue;
     parts.push(toBytes(tensor));
-    return { ...common, parameters: { binary_data_size: tensor.data.byteLength } };
-  });
-  const header = { ...(id === undefined ? {} : { id }), model_name: name, model_version: version, outputs: described };
-  const json = Buffer.from(JSON.stringify(header));
-  if (parts.length === 0) return { headerLength: undefined, body: json };
-  return { headerLength: json.byteLength, body: Buffer.concat([json, ...parts]) };
+    bytes += tensor.data.byteLength;
+  }
+  const own = id === undefined ? '' : `"id":${JSON.stringify(id)},`;
+  const json = `{${own}"model_name":"${name}","model_version":"${version}","outputs":[${described}]}`;
+  const length = Buffer.byteLength(json);
+  const headerLength = parts.length === 0 ? undefined : length;
+  const byteLength = length + bytes;
+  if (byteLength > mostJoined) return { headerLength, parts: [Buffer.from(json), ...parts], byteLength };
+  const all = Buffer.allocUnsafe(byteLength);
+  let at = all.write(json);
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.byteLength;
+  }
+  return { headerLength, parts: [all], byteLength };
 }

@@ -1,38 +1,13 @@
 // The routes of the Open Inference Protocol v2.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { DevicePool } from '../../core/pool.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { version } from '../../core/version.ts';
 import { RequestError } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
-import { requireInputs, type Model, type TensorDescription } from '../models/model.ts';
-import { readRequest, writeResponse } from './messages.ts';
-
-/** What the routes need. */
-export interface InferenceServer {
-  readonly pool: DevicePool;
-  readonly models: ReadonlyMap<string, Model>;
-  readonly metrics: Metrics;
-  /** Milliseconds for a request at most. */
-  readonly requestTimeout: number;
-  readonly maxWork: number;
-  /** False while the server stops. */
-  readonly isReady: () => boolean;
-}
-
-const modelVersion = '1';
+import type { Model, TensorDescription } from '../models/model.ts';
+import { departureOf, infer, modelVersion, type InferenceServer } from './infer.ts';
 
 interface ModelPath {
   readonly name: string;
   readonly version?: string;
-}
-
-/** A signal that comes when the client goes away before it has an answer. */
-export function signalOf(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new RequestError(499, 'the client closed the connection'));
-  });
-  return gone.signal;
 }
 
 function modelOf({ models }: InferenceServer, { name, version: wanted = modelVersion }: ModelPath): Model {
@@ -49,30 +24,6 @@ function metadataOf({ name, summary, inputs, outputs, parameters }: Model): obje
     name, versions: [modelVersion], platform: 'warploom', inputs: inputs.map(described), outputs: outputs.map(described),
     properties: { summary, optional_inputs: inputs.filter(({ optional }) => optional === true).map((input) => input.name), parameters },
   };
-}
-
-async function infer(server: InferenceServer, request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
-  const began = performance.now();
-  const model = modelOf(server, request.params as ModelPath);
-  try {
-    const { body, headers } = request;
-    const length = headers['inference-header-content-length'];
-    if (!Buffer.isBuffer(body) || body.byteLength === 0) throw new RequestError(400, 'the request has no body');
-    const call = readRequest(body, Array.isArray(length) ? length[0] : length);
-    requireInputs(model, call);
-    const deadline = Math.min(call.timeout ?? server.requestTimeout, server.requestTimeout);
-    const made = await model.infer(call, {
-      pool: server.pool, signal: signalOf(reply), mostWork: server.maxWork, queued: { priority: call.priority, deadline },
-    });
-    const { headerLength, body: answer } = writeResponse({ name: model.name, version: modelVersion }, call, made);
-    if (headerLength === undefined) void reply.header('content-type', 'application/json');
-    else void reply.header('content-type', 'application/octet-stream').header('inference-header-content-length', headerLength);
-    server.metrics.request(model.name, 'ok', (performance.now() - began) / 1000);
-    return answer;
-  } catch (error) {
-    server.metrics.request(model.name, 'error', (performance.now() - began) / 1000);
-    throw error;
-  }
 }
 
 const binaryNote = 'JSON, or JSON followed by the bytes of tensors with the header Inference-Header-Content-Length.';
@@ -105,6 +56,10 @@ export function inferenceRoutes(app: FastifyInstance, server: InferenceServer): 
     app.post(`${path}/infer`, schema('Computes outputs of a model', {
       description: binaryNote, consumes: ['application/json', 'application/octet-stream'],
       response: { 200: { description: binaryNote, type: 'object', additionalProperties: true } },
-    }), (request, reply) => infer(server, request, reply));
+    }), async (request, reply) => { // answers what the short way (infer.ts) does not recognise, such as encoded paths
+      const model = modelOf(server, request.params as ModelPath);
+      const { headers, parts } = await infer(server, model, request.headers, request.body, departureOf(reply.raw));
+      await reply.headers(headers).send(parts.length === 1 ? parts[0] : Buffer.concat(parts));
+    });
   }
 }

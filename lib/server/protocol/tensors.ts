@@ -8,7 +8,7 @@ export type Elements = Float32Array | Float64Array | Int8Array | Int16Array | In
   | Uint32Array | BigUint64Array;
 
 interface Kind {
-  readonly make: new (source: ArrayBuffer | number) => Elements;
+  readonly make: new (source: ArrayBufferLike | number, from?: number, count?: number) => Elements;
   readonly bytes: number;
 }
 
@@ -53,17 +53,17 @@ export function elementsOf(shape: unknown, name: string): number {
   return count;
 }
 
-/** Elements of a tensor's bytes (little-endian, as this machine has them), in memory that starts at a multiple of their size. */
-export function fromBytes(name: string, datatype: Datatype, count: number, bytes: Uint8Array): Elements {
-  const { make, bytes: each } = kinds[datatype] as Kind;
-  if (bytes.byteLength !== count * each) {
-    const expected = `${count} elements of ${datatype} have ${count * each} bytes`;
-    throw new RequestError(400, `input '${name}': ${expected}, received ${bytes.byteLength}`);
+/**
+ * Elements of a tensor's bytes (little-endian, as this machine has them) in a body: in place if they start at a multiple of their size.
+ */
+export function fromBytes(name: string, datatype: Datatype, count: number, body: Uint8Array, at: number, given: number): Elements {
+  const { make, bytes } = kinds[datatype] as Kind;
+  if (given !== count * bytes) {
+    throw new RequestError(400, `input '${name}': ${count} elements of ${datatype} have ${count * bytes} bytes, received ${given}`);
   }
-  if (each === 1) return new make(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer);
-  const Made = make as unknown as new (buffer: ArrayBufferLike, offset: number, length: number) => Elements;
-  if (bytes.byteOffset % each === 0) return new Made(bytes.buffer, bytes.byteOffset, count);
-  return new make(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer);
+  const from = body.byteOffset + at;
+  if (from % bytes === 0) return new make(body.buffer, from, count);
+  return new make(Uint8Array.prototype.slice.call(body, at, at + given).buffer);
 }
 
 function isNested(data: readonly unknown[]): boolean {
