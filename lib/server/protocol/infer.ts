@@ -7,7 +7,7 @@ import { readBody } from '../body.ts';
 import { answerOf, RequestError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { requireInputs, type Model } from '../models/model.ts';
-import { RequestReader, writeResponse } from './messages.ts';
+import { writeResponse, type RequestReader } from './messages.ts';
 
 /** What inferences need. */
 export interface InferenceServer {
