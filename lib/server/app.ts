@@ -53,7 +53,9 @@ function shorten(app: FastifyInstance, server: InferenceServer): void {
 }
 
 /** fastify, set up to take bodies as they are and to answer errors as the protocol says. */
-async function makeApp({ bodyLimit, requestTimeout, keepAliveTimeout }: TakenServerOptions, server: InferenceServer): Promise<FastifyInstance> {
+async function makeApp(
+  { bodyLimit, requestTimeout, keepAliveTimeout }: TakenServerOptions, server: InferenceServer,
+): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit, requestTimeout, keepAliveTimeout, logger: false, forceCloseConnections: 'idle', exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 256 }, return503OnClosing: true,

@@ -1,4 +1,4 @@
-// Inferences. They come by the ten thousand a second, so most are answered from Node's own request and response; fastify has all other paths.
+// Inferences. They come by the ten thousand a second: most are answered from Node's own request and response. fastify has all other paths.
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Departure } from '../../core/batching/departure.ts';
 import type { DevicePool } from '../../core/pool.ts';
