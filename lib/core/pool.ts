@@ -5,7 +5,6 @@ import {
   batcherChecks, runOptions, wrapOptions, type BatcherOptions, type QueuedCallOptions, type QueuedRunOptions, type SubmitOptions,
 } from './batching/options.ts';
 import type { TakenCall } from './batching/rule.ts';
-import { promised } from './call.ts';
 import { rule } from './checks.ts';
 import { openDevice, type Device, type OpenDeviceOptions } from './device.ts';
 import { devices } from './devices.ts';
@@ -66,12 +65,12 @@ export class DevicePool {
   wrap<Call extends AsyncFunction>(target: Call | { readonly solve: Call }, given: QueuedCallOptions = {}): Call {
     const take = requireTake<Device>(target);
     const options = wrapOptions.read(given);
-    return ((...args: never[]) => promised(() => this.#submit(take(args, target, false), options, target))) as unknown as Call;
+    return ((...args: never[]) => this.#submit(() => take(args, target, false), options, target)) as unknown as Call;
   }
 
   /** @internal One call of a function with arrays that nobody else writes to: they are not copied. */
   callOwned<Call extends AsyncFunction>(target: Call, options: SubmitOptions, ...args: Parameters<Call>): ReturnType<Call> {
-    return promised(() => this.#submit(requireTake<Device>(target)(args, target, true), options, undefined)) as ReturnType<Call>;
+    return this.#submit(() => requireTake<Device>(target)(args, target, true), options, undefined) as ReturnType<Call>;
   }
 
   /** Queues any other work: see {@link Batcher.run}. It is called again, with another device, if a device is lost. */
@@ -79,14 +78,14 @@ export class DevicePool {
     work: (device: Device, signal: AbortSignal | undefined) => Promise<Result>, given: QueuedRunOptions = {},
   ): Promise<Result> {
     const { signal, ...options } = runOptions.read(given);
-    return this.#submit(workAlone(work, signal), options, undefined) as Promise<Result>;
+    return this.#submit(() => workAlone(work, signal), options, undefined) as Promise<Result>;
   }
 
   /** @internal The same for a caller that may depart. */
   runFor<Result>(
     work: (device: Device, signal: AbortSignal | undefined) => Promise<Result>, options: SubmitOptions,
   ): Promise<Result> {
-    return promised(() => this.#submit(workAlone(work, undefined), options, undefined) as Promise<Result>);
+    return this.#submit(() => workAlone(work, undefined), options, undefined) as Promise<Result>;
   }
 
   /** Refuses further calls, waits for those that were made, and closes the devices. Calling it again returns the same promise. */
@@ -107,10 +106,11 @@ export class DevicePool {
     for (const { batcher } of this.#members) batcher.hurry();
   }
 
-  #submit(taken: TakenCall<Device>, options: SubmitOptions, target: unknown): Promise<unknown> {
+  #submit(take: () => TakenCall<Device>, options: SubmitOptions, target: unknown): Promise<unknown> {
     const own = ownDevice(target);
     const began = performance.now();
     return new Promise((resolve, reject) => {
+      const taken = take();
       const attempt = (left: SubmitOptions): void => {
         if (this.#closing !== undefined) throw new DisposedError('the pool was closed; open another one');
         const member = this.#choose(own);

@@ -273,7 +273,7 @@ function simulationCalls(): Record<string, () => unknown[]> {
 /** Not called: internal to the library (marked as such), or called by the language. */
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
-  'Device#close', 'Batcher#close', 'Batcher#submit', 'Batcher#hurry', 'DevicePool#close', 'DevicePool#hurry', 'DevicePool#callOwned', 'DevicePool#runFor',
+  'Device#close', 'Batcher#close', 'Batcher#submit', 'Batcher#enqueue', 'Batcher#hurry', 'DevicePool#close', 'DevicePool#hurry', 'DevicePool#callOwned', 'DevicePool#runFor',
   'server.RunningServer#close',
   'swept.Figures#row', 'jobs.work', ...(shim === undefined ? [
     'Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose', 'stream.compileForDevice',
