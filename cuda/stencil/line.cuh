@@ -76,31 +76,39 @@ struct LineAgent {
       if (is_last) task.high = p.n;
       else if (task.high > p.n - kFirst) task.high = p.n - kFirst;
     }
-    const int warp = block.warp(), lane = block.lane();
-    task.at_left = !Scheme::kPeriodicY && tile == 0 && warp == 0;
-    task.at_right = !Scheme::kPeriodicY && is_last && warp == kWarps - 1;
-    task.first = base + warp * kStride;
-    const bool keeps = (lane >= kLanes || warp == 0) && (lane < 32 - kLanes || warp == kWarps - 1);
-    const int own = task.first + lane * kP;
-    task.own_from = task.low - own;
-    task.own_end = keeps ? task.high - own : 0;
-    task.y = p.y + static_cast<int64_t>(member) * kFields * p.n;
-    task.o = p.o + static_cast<int64_t>(member) * kFields * p.n;
+    task.at_left = !Scheme::kPeriodicY && tile == 0;
+    task.at_right = !Scheme::kPeriodicY && is_last;
+    place(block, p, member, base, task);
     return task;
   }
+  /// Completes the task of a warp in a tile from `base` on that stores columns from low to high and is at_left, at_right of a boundary.
+  static WARPLOOM_DEVICE void place(const Block& block, const Parameters& p, int member, int base, Task& task) {
+    const int warp = block.warp(), lane = block.lane();
+    task.at_left = task.at_left && warp == 0;
+    task.at_right = task.at_right && warp == kWarps - 1;
+    task.first = base + warp * kStride;
+    const int own = task.first + lane * kP;
+    task.own_from = task.low - own;
+    task.own_end = keeps(warp, lane) ? task.high - own : 0;
+    task.y = p.y + static_cast<int64_t>(member) * kFields * p.n;
+    task.o = p.o + static_cast<int64_t>(member) * kFields * p.n;
+  }
+  /// Whether a lane's cells are those of its warp alone.
+  static WARPLOOM_DEVICE bool keeps(int warp, int lane) {
+    return (lane >= kLanes || warp == 0) && (lane < 32 - kLanes || warp == kWarps - 1);
+  }
 
-  static WARPLOOM_DEVICE T* stage_of(const Block& block, int i) {
-    return block.shared<T>() + 2 * kHaloReals + block.warp() * kStageReals + i + (kLaneReals - kP) * (i / kP);
+  static WARPLOOM_DEVICE T* stage_of(const Block& block, int f, int i) {
+    return block.shared<T>() + 2 * kHaloReals + (block.warp() * kFields + f) * kStageReals + i + (kLaneReals - kP) * (i / kP);
   }
   static WARPLOOM_DEVICE void load(const Block& block, const Parameters& p, const Task& task, Row& row) {
     const bool whole = task.first >= 0 && task.first + 32 * kP <= p.n;
     WARPLOOM_UNROLL
     for (int f = 0; f < kFields; ++f) {
       const T* const from = task.y + static_cast<int64_t>(f) * p.n;
-      if (f > 0) block.sync_warp();
       if (whole) {
         WARPLOOM_UNROLL
-        for (int r = 0; r < kP; ++r) *stage_of(block, r * 32 + block.lane()) = from[task.first + r * 32 + block.lane()];
+        for (int r = 0; r < kP; ++r) *stage_of(block, f, r * 32 + block.lane()) = from[task.first + r * 32 + block.lane()];
       } else {
         // Several at a time: all tiles wait for those at the ends.
         constexpr int kAtOnce = kP < 8 ? kP : 8;
@@ -113,29 +121,33 @@ struct LineAgent {
           }
           WARPLOOM_UNROLL
           for (int r = 0; r < kAtOnce; ++r) {
-            if (begin + r < kP) *stage_of(block, (begin + r) * 32 + block.lane()) = got[r];
+            if (begin + r < kP) *stage_of(block, f, (begin + r) * 32 + block.lane()) = got[r];
           }
         }
       }
-      block.sync_warp();
+    }
+    block.sync_warp();
+    WARPLOOM_UNROLL
+    for (int f = 0; f < kFields; ++f) {
       WARPLOOM_UNROLL
-      for (int e = 0; e < kP; ++e) row[f][kR + e] = *stage_of(block, block.lane() * kP + e);
+      for (int e = 0; e < kP; ++e) row[f][kR + e] = *stage_of(block, f, block.lane() * kP + e);
     }
   }
   static WARPLOOM_DEVICE void store(const Block& block, const Parameters& p, const Task& task, const Row& row) {
-    const int warp = block.warp();
+    block.sync_warp();
+    WARPLOOM_UNROLL
+    for (int f = 0; f < kFields; ++f) {
+      WARPLOOM_UNROLL
+      for (int e = 0; e < kP; ++e) *stage_of(block, f, block.lane() * kP + e) = row[f][kR + e];
+    }
+    block.sync_warp();
     WARPLOOM_UNROLL
     for (int f = 0; f < kFields; ++f) {
       T* const to = task.o + static_cast<int64_t>(f) * p.n;
-      block.sync_warp();
-      WARPLOOM_UNROLL
-      for (int e = 0; e < kP; ++e) *stage_of(block, block.lane() * kP + e) = row[f][kR + e];
-      block.sync_warp();
       WARPLOOM_UNROLL
       for (int r = 0; r < kP; ++r) {
-        const int i = r * 32 + block.lane(), lane = i / kP, column = task.first + i;
-        const bool keeps = (lane >= kLanes || warp == 0) && (lane < 32 - kLanes || warp == kWarps - 1);
-        if (keeps && column >= task.low && column < task.high) to[column] = *stage_of(block, i);
+        const int i = r * 32 + block.lane(), column = task.first + i;
+        if (keeps(block.warp(), i / kP) && column >= task.low && column < task.high) to[column] = *stage_of(block, f, i);
       }
     }
   }
@@ -273,21 +285,35 @@ struct LineAgent {
     }
   }
 
-  static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p) {
-    const Task task = task_of(block, p);
-    const int member = static_cast<int>(block.index()) / p.tiles;
+  static WARPLOOM_DEVICE Q scalars_of(const Parameters& p, int member) {
     Q q;
     q.dt = p.dt;
     q.n0 = 1;
     q.n1 = p.n;
     WARPLOOM_UNROLL
     for (int i = 0; i < Scheme::kParameters; ++i) q.p[i] = p.p[static_cast<int64_t>(member) * Scheme::kParameters + i];
+    return q;
+  }
+  /// Takes steps from number `i` of the launch to `end`, at most kRound.
+  static WARPLOOM_DEVICE void take(const Block& block, const Parameters& p, const Task& task, Q& q, int i, int end, Row& row, int& bad) {
+    const auto step = [&](int k) {
+      stages<0>(block, p, task, q, p.origin + static_cast<double>(p.from + k) * p.unit, k, row, bad);
+    };
+    WARPLOOM_NO_UNROLL
+    for (; kUnroll > 1 && i + kUnroll <= end; i += kUnroll) {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kUnroll; ++k) step(i + k);
+    }
+    WARPLOOM_NO_UNROLL
+    for (; i < end; ++i) step(i);
+  }
+
+  static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p) {
+    const Task task = task_of(block, p);
+    Q q = scalars_of(p, static_cast<int>(block.index()) / p.tiles);
     Row row = {};
     load(block, p, task, row);
     int bad = kNever;
-    const auto step = [&](int i) {
-      stages<0>(block, p, task, q, p.origin + static_cast<double>(p.from + i) * p.unit, i, row, bad);
-    };
     WARPLOOM_NO_UNROLL
     for (int done = 0; done < p.steps; done += kRound) {
       if (kWarps > 1 && done > 0) {
@@ -295,15 +321,7 @@ struct LineAgent {
         block.sync();
         get(block, done / kRound, row);
       }
-      const int end = p.steps < done + kRound ? p.steps : done + kRound;
-      int i = done;
-      WARPLOOM_NO_UNROLL
-      for (; kUnroll > 1 && i + kUnroll <= end; i += kUnroll) {
-        WARPLOOM_UNROLL
-        for (int k = 0; k < kUnroll; ++k) step(i + k);
-      }
-      WARPLOOM_NO_UNROLL
-      for (; i < end; ++i) step(i);
+      take(block, p, task, q, done, p.steps < done + kRound ? p.steps : done + kRound, row, bad);
     }
     if constexpr (!Scheme::kChecksAll) {
       if (!is_good(task, q, row)) bad = p.step;

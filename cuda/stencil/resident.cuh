@@ -5,6 +5,7 @@
 // The scheme is printed for three axes (lib/stencil/compile/resident.ts), as for planes.cuh, with kPlanes: planes of a thread; in one and
 // two dimensions the first axis has one cell. kDepth: steps of a round.
 #pragma once
+#include "cuda/stencil/message.cuh"
 #include "cuda/stencil/planes_tile.cuh"
 
 namespace warploom::WARPLOOM_TARGET::stencil {
@@ -34,7 +35,7 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
   using typename Tile::T, typename Tile::Task, typename Tile::Plane, typename Tile::Here;
   using Tile::kFields, Tile::kComponents, Tile::kStages, Tile::kDepth, Tile::kLevels, Tile::kP, Tile::kQ, Tile::kRx, Tile::kRy, Tile::kRz,
     Tile::kEdges, Tile::kMarginY, Tile::kMarginZ, Tile::kNever;
-  static constexpr int kWords = sizeof(T) / 4, kPlanes = Scheme::kPlanes, kMarginX = kLevels * kRx, kCells = kPlanes * kQ * kP;
+  static constexpr int kPlanes = Scheme::kPlanes, kMarginX = kLevels * kRx, kCells = kPlanes * kQ * kP;
   /// The cells of a thread, with planes beside them.
   struct State {
     Plane plane[kPlanes + 2 * kRx];
@@ -85,20 +86,6 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
     return made;
   }
 
-  static WARPLOOM_DEVICE device::Message message_of(const T& value, unsigned int tag) {
-    unsigned int words[kWords];
-    memcpy(words, &value, sizeof(T));
-    return {{words[0], kWords > 1 ? words[kWords - 1] : 0u, 0u}, tag};
-  }
-  static WARPLOOM_DEVICE T value_of(const device::Message& message) {
-    unsigned int words[kWords];
-    WARPLOOM_UNROLL
-    for (int i = 0; i < kWords; ++i) words[i] = message.word[i];
-    T value;
-    memcpy(&value, words, sizeof(T));
-    return value;
-  }
-
   /// Renews the cells of a tile that other blocks own. Two boxes in turn are enough: a block sends round r + 2 after a barrier that its
   /// threads reach with all messages of round r + 1, which its neighbours sent after they had received all of round r.
   static WARPLOOM_DEVICE void exchange(const Here& here, const Slab& slab, const Exchange& what, int member, unsigned int tag,
@@ -125,7 +112,7 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
       WARPLOOM_UNROLL
       for (int i = 0; i < kCells; ++i) {
         T& cell = state.cell(f, i);
-        cell = (what.needed >> i & 1u) != 0 ? value_of(messages[i]) : cell;
+        cell = (what.needed >> i & 1u) != 0 ? value_of<T>(messages[i]) : cell;
       }
     }
   }

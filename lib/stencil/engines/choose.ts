@@ -6,7 +6,8 @@ import { sweptDepth } from '../compile/swept.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import { GraphEngine } from './graph.ts';
-import { PersistentEngine, residentShape } from './persistent.ts';
+import { lineResidence } from './line-residence.ts';
+import { gridResidence, PersistentEngine } from './persistent.ts';
 import type { Engine } from './span.ts';
 import { streamingShapes } from './shapes.ts';
 import { StreamingEngine } from './streaming.ts';
@@ -67,9 +68,15 @@ async function startSwept(parts: DeviceParts): Promise<Engine> {
 /** Undefined if the grid does not fit on the multiprocessors, or (for `auto`) is so large that passes over memory are as fast. */
 async function startPersistent(parts: DeviceParts): Promise<Engine | undefined> {
   const { made, target, device, content: { grid }, request: { variant, depth, points } } = parts;
-  if (variant === 'auto' && (grid.cells * grid.members > mostPersistent || grid.cells * grid.members < leastPersistent)) return undefined;
+  const [isLine, cells] = [grid.shape.length === 1, grid.cells * grid.members];
+  if (variant === 'auto' && (cells < leastPersistent || (cells > mostPersistent && !isLine))) return undefined;
   const multiprocessors = Math.max(1, device.description.multiprocessors);
   const limits = { depth, points, multiprocessors, blocks: device.backend === 'simt' ? 2 : 16 };
-  const shape = remembered(made, ['resident', grid, limits], () => residentShape(made, target, grid, limits));
-  return shape === undefined ? undefined : PersistentEngine.begin(parts, shape);
+  const residence = remembered(made, ['resident', grid, limits], () => (isLine ? lineResidence : gridResidence)(made, target, grid, limits));
+  if (residence === undefined) return undefined;
+  if (variant === 'auto' && isLine && cells > worthStreaming) {
+    const [pass] = remembered(made, ['shapes', grid, { depth, points }], () => streamingShapes(made, target, grid, { depth, points }));
+    if (pass !== undefined && pass.picoseconds < residence.shape.predicted) return undefined;
+  }
+  return PersistentEngine.begin(parts, residence);
 }

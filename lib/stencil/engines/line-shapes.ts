@@ -9,13 +9,15 @@ import {
 import type { Grid } from './span.ts';
 
 const depths = [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
-const columns = [2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48];
+export const columns = [2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48];
 const warpCounts = [1, 2, 4, 8];
 /** Cycles per second of one of its multiprocessors in such kernels, measured. */
-const clock = 1.98e9;
+export const clock = 1.98e9;
 /** Cycles, measured, that a quarter of a multiprocessor takes for a stage of a warp beside its arithmetic; of an exchange of lanes between
  * warps; and of what a block does once per pass. */
 const stageCycles = 25, exchangeCycles = 150, passCycles = 6500;
+/** Cycles of a stage whose multiprocessor has nothing else to do, beside those of its operations. */
+const latencyOfStage = 40;
 /** A multiprocessor's only block waits alone: the time of a step more, of all steps and of an exchange. */
 const alone = 0.1, aloneInExchange = 0.4;
 
@@ -29,7 +31,7 @@ function* sizes({ depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> 
 }
 
 /** 32-bit registers of a thread: its cells, and what one stage needs. Fitted to what compilers report. */
-function registersOf(made: StencilProgram, points: number): number {
+export function registersOf(made: StencilProgram, points: number): number {
   const { components } = layoutOf(made);
   const work = Math.max(...made.stages.map(({ point }) => operationsPerCell(point)));
   return 40 + words(made) * components * (points + 2 * required(made.reach.at(-1)) + 2) + Math.min(100, Math.ceil(work / 3));
@@ -43,18 +45,24 @@ function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted
   return most ?? (isWanted && bytes <= mostShared ? 1 : 0);
 }
 
-/** Picoseconds per cell and step: arithmetic, with what warps do per stage and blocks per round and per pass, and memory beside it. */
-function predict(made: StencilProgram, shape: Shape, tiles: number, cells: number): number {
+/** Cycles of a step of so many blocks on a multiprocessor: arithmetic, with what warps do per stage and blocks per round. */
+export function stepCycles(made: StencilProgram, { points, warps }: Shape, blocks: number, round: number): number {
   const { stages, names } = made;
-  const { depth, points, warps, minBlocks } = shape;
-  const { round, tile, margin } = lineTile(made, shape);
   const work = stages.reduce((sum, { point }) => sum + operationsPerCell(point), 0);
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * layoutOf(made).fields * stages.length) / points;
   const pipe = Math.max(work / (names.precision === 'f32' ? 128 : 64), (1.4 * work + shuffled) / 128, shuffled / 32);
-  const resident = warps * minBlocks;
+  const resident = warps * blocks;
   const busy = pipe * lanes * points * resident + (stageCycles * stages.length * resident) / 4;
-  const waiting = minBlocks > 1 ? 0 : busy * (alone + (warps > 1 ? aloneInExchange / round : 0));
-  const step = busy + waiting + (warps > 1 ? exchangeCycles / round : 0) + passCycles / depth;
+  const waiting = blocks > 1 ? 0 : busy * (alone + (warps > 1 ? aloneInExchange / round : 0));
+  return Math.max(busy + waiting, latencyOfStage * stages.length + 4 * work) + (warps > 1 ? exchangeCycles / round : 0);
+}
+
+/** Picoseconds per cell and step of passes, with memory beside arithmetic. */
+function predict(made: StencilProgram, shape: Shape, tiles: number, cells: number): number {
+  const { names } = made;
+  const { depth, minBlocks } = shape;
+  const { round, tile, margin } = lineTile(made, shape);
+  const step = stepCycles(made, shape, minBlocks, round) + passCycles / depth;
   const waves = tiles / (multiprocessors * minBlocks);
   const compute = (step * (waves < 8 ? Math.ceil(waves) : waves + 0.5)) / clock / cells;
   const read = tile / (tile - 2 * margin);

@@ -3,6 +3,7 @@ import type { DeviceArray } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import type { DeviceText } from '../compile/cuda.ts';
 import { remembered } from '../compile/memo.ts';
 import { residentBytes, residentKernel, residentText, residentTile, type ResidentShape } from '../compile/resident.ts';
 import { tilesAlong } from '../compile/planes.ts';
@@ -45,7 +46,6 @@ function tilesOf(made: StencilProgram, target: Target, shape: ResidentShape, ext
 
 function* sizes(dimensions: number, wanted: { readonly depth?: number | undefined; readonly points?: number | undefined }):
 Generator<Omit<ResidentShape, 'minBlocks'>> {
-  const isLine = dimensions === 1;
   if (dimensions === 3) {
     for (const depth of wanted.depth === undefined ? [1, 2, 3] : [wanted.depth]) {
       for (const points of wanted.points === undefined ? [1, 2] : [wanted.points]) {
@@ -59,19 +59,54 @@ Generator<Omit<ResidentShape, 'minBlocks'>> {
     return;
   }
   for (const depth of wanted.depth === undefined ? [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32] : [wanted.depth]) {
-    for (const points of wanted.points === undefined ? (isLine ? [1, 2, 4, 8] : [1, 2, 4]) : [wanted.points]) {
-      for (const rows of isLine ? [1] : [1, 2, 3, 4, 6, 8]) {
-        for (let warps = 1; warps <= (isLine ? 1 : mostWarps); warps += 1) yield { depth, points, rows, warps, planes: 1 };
+    for (const points of wanted.points === undefined ? [1, 2, 4] : [wanted.points]) {
+      for (const rows of [1, 2, 3, 4, 6, 8]) {
+        for (let warps = 1; warps <= mostWarps; warps += 1) yield { depth, points, rows, warps, planes: 1 };
       }
     }
   }
 }
 
+/** What a shape has to keep to: what was asked for, the device's multiprocessors, and the blocks that each of them may run. */
+export interface Limits {
+  readonly depth?: number | undefined;
+  readonly points?: number | undefined;
+  readonly multiprocessors: number;
+  readonly blocks: number;
+}
+
+/** What the arguments of a launch depend on. */
+interface LaunchParts {
+  /** State, next state, coefficients, parameters, status. */
+  readonly state: readonly DeviceArray[];
+  readonly boxes: DeviceArray;
+  readonly span: Span;
+  readonly first: number;
+  readonly steps: number;
+  /** Of the first messages. */
+  readonly tag: number;
+  readonly real: (x: number) => KernelArgument;
+}
+
+/** How a grid stays on a device. */
+export interface Residence {
+  readonly kernel: string;
+  readonly text: () => DeviceText;
+  readonly blocks: number;
+  readonly threads: number;
+  readonly sharedBytes: number;
+  /** Steps between two exchanges. */
+  readonly depth: number;
+  /** Messages of four words. */
+  readonly messages: number;
+  readonly reason: string;
+  readonly shape: ShapeInfo;
+  readonly arguments: (parts: LaunchParts) => readonly KernelArgument[];
+}
+
 /** The shape with which a grid stays on a device, by a model of arithmetic, latencies and messages; undefined if it does not fit. */
-export function residentShape(
-  made: StencilProgram, target: Target, grid: Grid,
-  { depth, points, multiprocessors, blocks }: { readonly depth?: number | undefined; readonly points?: number | undefined;
-    readonly multiprocessors: number; readonly blocks: number },
+function residentShape(
+  made: StencilProgram, target: Target, grid: Grid, { depth, points, multiprocessors, blocks }: Limits,
 ): PredictedShape | undefined {
   const { stages, names: { dimensions, fields, precision }, reach } = made;
   const wide = precision === 'f32' ? 1 : 2;
@@ -96,51 +131,67 @@ export function residentShape(
   return best;
 }
 
+/** How a grid of two or three dimensions stays on a device; undefined if it does not fit. */
+export function gridResidence(made: StencilProgram, target: Target, grid: Grid, limits: Limits): Residence | undefined {
+  const shape = residentShape(made, target, grid, limits);
+  if (shape === undefined) return undefined;
+  const { depth, points, rows, minBlocks, warps, picoseconds } = shape;
+  const { planes, rows: bands, columns } = residentTile(made, shape);
+  const tile = [planes, bands, columns].slice(planes.tile === 1 ? 1 : 0).map((cut) => cut.tile).join(' × ');
+  const tiles = tilesOf(made, target, shape, grid.shape);
+  const extents = [...Array<number>(3 - grid.shape.length).fill(1), ...grid.shape];
+  return {
+    kernel: residentKernel, text: () => remembered(made, ['resident', shape], () => residentText(made, target, shape)),
+    blocks: tiles.strips * tiles.bands * tiles.slabs * grid.members, threads: passThreads(shape), sharedBytes: residentBytes(made, shape),
+    depth, messages: 2 * grid.cells * grid.members * grid.fields, // two boxes
+    reason: `the grid stays on the device, in tiles of ${tile} cells that exchange their edges every ${depth} steps`,
+    shape: { depth, points, rows: rows * warps, warps: warps * minBlocks, predicted: picoseconds, measured: undefined },
+    arguments: ({ state, boxes, span, first, steps, tag, real }) => [
+      ...state, boxes, real(span.dt), ...made.stages.map(({ h }) => real(h(span.dt))), ...made.stages.map(({ g }) => real(g(span.dt))),
+      { f64: span.originTime }, { f64: span.unit }, ...made.stages.map(({ time }): KernelArgument => ({ f64: time * span.dt })),
+      { i64: span.from + first },
+      ...[...extents, grid.members, tiles.strips, tiles.bands, tiles.slabs, steps, first, tag].map((n) => ({ i32: n })),
+    ],
+  };
+}
+
 /** A launch of any number of steps; blocks exchange their edges by messages. */
 export class PersistentEngine extends ClassicEngine {
   override readonly variant = 'persistent';
   override readonly threads: number;
   override readonly depth: number;
   override readonly shapes: readonly ShapeInfo[];
-  readonly #shape: PredictedShape;
+  readonly #residence: Residence;
   readonly #program: StencilProgram;
-  readonly #tiles: Tiles;
   readonly #boxes: DeviceArray;
   #tag = 1;
 
-  private constructor(parts: DeviceParts, state: DeviceState, module: DeviceModule, boxes: DeviceArray, shape: PredictedShape) {
-    const { planes, rows, columns } = residentTile(parts.made, shape);
-    const tile = [planes, rows, columns].slice(planes.tile === 1 ? 1 : 0).map((cut) => cut.tile).join(' × ');
-    super(state, module, parts.made,
-      `the grid stays on the device, in tiles of ${tile} cells that exchange their edges every ${shape.depth} steps`);
-    this.#shape = shape;
+  private constructor(parts: DeviceParts, state: DeviceState, module: DeviceModule, boxes: DeviceArray, residence: Residence) {
+    super(state, module, parts.made, residence.reason);
+    this.#residence = residence;
     this.#program = parts.made;
-    this.#tiles = tilesOf(parts.made, parts.target, shape, state.grid.shape);
     this.#boxes = boxes;
-    this.threads = passThreads(shape);
-    this.depth = shape.depth;
-    const { depth, points, minBlocks, warps, picoseconds } = shape;
-    this.shapes = [{ depth, points, rows: shape.rows * warps, warps: warps * minBlocks, predicted: picoseconds, measured: undefined }];
+    this.threads = residence.threads;
+    this.depth = residence.depth;
+    this.shapes = [residence.shape];
   }
 
   /** Undefined if the device does not run all blocks at once. */
-  static async begin(parts: DeviceParts, shape: PredictedShape): Promise<PersistentEngine | undefined> {
-    const { device, made, target, content, request: { signal } } = parts;
-    const { source, kernels } = remembered(made, ['resident', shape], () => residentText(made, target, shape));
+  static async begin(parts: DeviceParts, residence: Residence): Promise<PersistentEngine | undefined> {
+    const { device, made, content, request: { signal } } = parts;
+    const { source, kernels } = residence.text();
     const headers = { 'arithmetic.h': arithmeticHeader() };
     const module = await device.module({ source, kernels, headers, ...(signal === undefined ? {} : { signal }) });
     let state: DeviceState | undefined;
     try {
-      const { strips, bands, slabs } = tilesOf(made, target, shape, content.grid.shape);
-      const most = required(module.kernels.get(residentKernel)).residentBlocks(passThreads(shape), residentBytes(made, shape));
-      if (strips * bands * slabs * content.grid.members > most * Math.max(1, device.description.multiprocessors)) {
+      const most = required(module.kernels.get(residence.kernel)).residentBlocks(residence.threads, residence.sharedBytes);
+      if (residence.blocks > most * Math.max(1, device.description.multiprocessors)) {
         module.dispose();
         return undefined;
       }
       state = await DeviceState.place(device, content, [...new Set([...levelsUsed(made.stages), 'first' as const])]);
-      // Two boxes of messages of four words.
-      const boxes = await device.array(new Int32Array(2 * 4 * content.initial.length));
-      return new PersistentEngine(parts, state, module, boxes, shape);
+      const boxes = await device.array(new Int32Array(4 * residence.messages));
+      return new PersistentEngine(parts, state, module, boxes, residence);
     } catch (error) {
       module.dispose();
       state?.dispose();
@@ -149,7 +200,7 @@ export class PersistentEngine extends ClassicEngine {
   }
 
   protected override* launches(span: Span): Generator<ListedLaunch> {
-    const { depth } = this.#shape;
+    const { depth } = this;
     const most = Math.max(1, Math.floor(mostSteps / depth)) * depth;
     for (let step = 0; step < span.steps; step += most) {
       yield this.#launch(span, step, Math.min(most, span.steps - step));
@@ -158,23 +209,16 @@ export class PersistentEngine extends ClassicEngine {
   }
 
   #launch(span: Span, first: number, steps: number): ListedLaunch {
-    const { stages, names: { precision } } = this.#program;
+    const { kernel, blocks, threads, sharedBytes, depth } = this.#residence;
     const { state } = this;
-    const { shape, members } = state.grid;
-    const { strips, bands, slabs } = this.#tiles;
-    const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
-    const extents = [...Array<number>(3 - shape.length).fill(1), ...shape];
+    const real = (x: number): KernelArgument => (this.#program.names.precision === 'f32' ? { f32: x } : { f64: x });
     const tag = this.#tag;
-    this.#tag = (tag + Math.ceil(steps / this.#shape.depth)) | 0;
+    this.#tag = (tag + Math.ceil(steps / depth)) | 0;
     return {
-      kernel: residentKernel, blocks: strips * bands * slabs * members, threads: this.threads, cooperative: true,
-      sharedBytes: residentBytes(this.#program, this.#shape),
-      arguments: [
-        state.array('state'), state.array('first'), state.coefficients, state.parameters, state.status, this.#boxes, real(span.dt),
-        ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))), { f64: span.originTime },
-        { f64: span.unit }, ...stages.map(({ time }) => ({ f64: time * span.dt })), { i64: span.from + first },
-        ...[...extents, members, strips, bands, slabs, steps, first, tag].map((n) => ({ i32: n })),
-      ],
+      kernel, blocks, threads, cooperative: true, sharedBytes, arguments: this.#residence.arguments({
+        state: [state.array('state'), state.array('first'), state.coefficients, state.parameters, state.status], boxes: this.#boxes, span,
+        first, steps, tag, real,
+      }),
     };
   }
 
