@@ -35,9 +35,10 @@ describe('stencil: barriers', function () {
     else process.env['WARPLOOM_SIMT_ORDER'] = before;
   });
 
-  for (const [header, dimensions, shape, variant, boundary] of [
-    ['swept.cuh', 2, [16, 32], 'swept', 'periodic'], ['planes.cuh', 3, [9, 14, 40], 'streaming', 'mirror'],
-    ['resident.cuh', 2, [20, 40], 'persistent', 'mirror'], ['line.cuh', 1, [700], 'streaming', 'mirror'],
+  for (const [header, dimensions, shape, variant, boundary, depth] of [
+    ['swept.cuh', 2, [16, 32], 'swept', 'periodic', 2], ['planes.cuh', 3, [9, 14, 40], 'streaming', 'mirror', 1],
+    ['resident.cuh', 2, [20, 40], 'persistent', 'mirror', 2], ['line.cuh', 1, [700], 'streaming', 'mirror', 16],
+    ['line_resident.cuh', 1, [300], 'persistent', 'mirror', 2],
   ] as const) {
     it(`of ${header} are needed, all of them`, async () => {
       let count = 0;
@@ -59,7 +60,7 @@ describe('stencil: barriers', function () {
         process.env['WARPLOOM_SIMT_ORDER'] = order;
         await using device = await openDevice({ backend: 'simt' });
         for (let without = 0; without <= count; ++without) {
-          const cut = { depth: [16, 2, 1][dimensions - 1]!, ...(dimensions === 1 ? { points: 4 } : {}) };
+          const cut = { depth, ...(dimensions === 1 ? { points: 4 } : {}) };
           const made = await after(without, { device, variant, ...cut }).catch((error: unknown) => String(error));
           if (typeof made === 'string' || made.some((value, i) => !Object.is(value, right[i]))) wrong.add(without);
         }

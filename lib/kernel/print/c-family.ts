@@ -6,7 +6,7 @@ import {
   type Label, type Local, type ScalarType, type Statement, type StatementOf, type Type, type UnaryOp,
 } from '../ir.ts';
 import { singleText } from '../text.ts';
-import { assignedIn, bodiesOf, expressionsOf, localsSetBy, readsOf } from '../visit.ts';
+import { assignedIn, bodiesOf, expressionsOf, localsSetBy, readsOf, walkExpression } from '../visit.ts';
 import { required } from '../../core/known.ts';
 import type { Uses } from './c-uses.ts';
 
@@ -84,6 +84,8 @@ export function cLiteral(type: ScalarType | 'bool', x: number): string {
 
 const infix: Readonly<Partial<Record<BinaryOp, string>>> = { add: '+', sub: '-', mul: '*', div: '/', band: '&', bor: '|', xor: '^' };
 const laneNames: Readonly<Partial<Record<BinaryOp, string>>> = { band: 'and', bor: 'or' };
+/** Nodes of an operand that takes no longer than a branch. */
+const mostCheap = 12;
 const relations = { eq: '==', ne: '!=', lt: '<', le: '<=', gt: '>', ge: '>=' } as const;
 
 function elementText(buffer: Buffer, index: Expression, offset: number): string {
@@ -114,6 +116,18 @@ function convertText({ type, operand }: ExpressionOf<'convert'>): string {
   return type === 'i32' && operand.type !== 'bool' ? `wl_int(${a})` : `((${cTypes[type]})${a})`;
 }
 
+/** Whether an operand is computed as fast as a branch around it, and may be where it is not needed: compilers put branches at `&&`. */
+function isCheap(e: Expression): boolean {
+  let [nodes, isPlain] = [0, true];
+  walkExpression(e, (part) => {
+    nodes += 1;
+    isPlain &&= part.kind === 'get' || part.kind === 'constant' || part.kind === 'compare' || part.kind === 'logic'
+      || (part.kind === 'unary' && part.op !== 'sqrt') || (part.kind === 'binary' && (part.op === 'add' || part.op === 'sub'
+      || part.op === 'mul'));
+  });
+  return isPlain && nodes <= mostCheap;
+}
+
 /** An expression as an operand that needs no parentheses. */
 export function cExpression(e: Expression): string {
   const text = cExpression;
@@ -130,7 +144,10 @@ export function cExpression(e: Expression): string {
       const [a, b] = [text(e.left), text(e.right)];
       return e.op === 'lt_u' ? `((unsigned)${a} < (unsigned)${b})` : `(${a} ${relations[e.op]} ${b})`;
     }
-    case 'logic': return `(${text(e.left)} ${e.op === 'and' ? '&&' : '||'} ${text(e.right)})`;
+    case 'logic': {
+      const operator = e.op === 'and' ? '&' : '|';
+      return `(${text(e.left)} ${isCheap(e.right) ? operator : operator.repeat(2)} ${text(e.right)})`;
+    }
     case 'select': return `(${text(e.condition)} ? ${text(e.then)} : ${text(e.otherwise)})`;
     case 'convert': return convertText(e);
     case 'math': return `wl_${e.name}(${e.args.map(text).join(', ')})`;

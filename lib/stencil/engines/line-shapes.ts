@@ -51,7 +51,7 @@ export function stepCycles(made: StencilProgram, { points, warps }: Shape, block
   const work = stages.reduce((sum, { point }) => sum + operationsPerCell(point), 0);
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * layoutOf(made).fields * stages.length) / points;
   const pipe = Math.max(work / (names.precision === 'f32' ? 128 : 64), (1.4 * work + shuffled) / 128, shuffled / 32);
-  const resident = warps * blocks;
+  const resident = 4 * Math.ceil((warps * blocks) / 4);
   const busy = pipe * lanes * points * resident + (stageCycles * stages.length * resident) / 4;
   const waiting = blocks > 1 ? 0 : busy * (alone + (warps > 1 ? aloneInExchange / round : 0));
   return Math.max(busy + waiting, latencyOfStage * stages.length + 4 * work) + (warps > 1 ? exchangeCycles / round : 0);
