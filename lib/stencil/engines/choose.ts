@@ -72,7 +72,8 @@ async function startPersistent(parts: DeviceParts): Promise<Engine | undefined> 
   if (variant === 'auto' && (cells < leastPersistent || (cells > mostPersistent && !isLine))) return undefined;
   const multiprocessors = Math.max(1, device.description.multiprocessors);
   const limits = { depth, points, multiprocessors, blocks: device.backend === 'simt' ? 2 : 16 };
-  const residence = remembered(made, ['resident', grid, limits], () => (isLine ? lineResidence : gridResidence)(made, target, grid, limits));
+  const find = isLine ? lineResidence : gridResidence;
+  const residence = remembered(made, ['resident', grid, limits], () => find(made, target, grid, limits));
   if (residence === undefined) return undefined;
   if (variant === 'auto' && isLine && cells > worthStreaming) {
     const [pass] = remembered(made, ['shapes', grid, { depth, points }], () => streamingShapes(made, target, grid, { depth, points }));

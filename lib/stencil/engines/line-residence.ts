@@ -27,8 +27,9 @@ interface ResidentLine extends LineShape {
 const mostDepth = 512;
 
 /** How a line is cut into so many tiles; undefined if they do not fit. */
-function cutLine(made: StencilProgram, size: Omit<LineShape, 'minBlocks'>, cells: number, tiles: number, isRound: boolean, isExact: boolean):
-{ readonly depth: number; readonly margin: number } | undefined {
+function cutLine(
+  made: StencilProgram, size: Omit<LineShape, 'minBlocks'>, cells: number, tiles: number, isRound: boolean, isExact: boolean,
+): { readonly depth: number; readonly margin: number } | undefined {
   const { tile, halo, round } = lineTile(made, { ...size, depth: mostDepth });
   const step = reachOfStep(made);
   const own = Math.ceil(cells / tiles);
