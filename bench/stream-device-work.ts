@@ -17,7 +17,7 @@ import { anchorOf } from './stream-programs.ts';
 export type Items = Int32Array | Float32Array;
 
 /** Bytes that a launch reads and writes, with state and without, and the longest one: what is more is made shorter. */
-const launchBytes = 2e9, stateLaunchBytes = 2.5e8, mostLaunchSeconds = 0.1;
+const launchBytes = 2e9, stateLaunchBytes = 1e9, mostLaunchSeconds = 0.1;
 /** Seconds of launches before the first that counts, and of those that do. */
 const warmSeconds = 0.05, timedSeconds = 1.5;
 /** Items of input, about, after which it repeats itself; and seconds in which one core makes what must come out. */

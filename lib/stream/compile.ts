@@ -9,7 +9,7 @@ import type { Program } from './ast.ts';
 import { StreamNode, type AnyStream } from './builders/index.ts';
 import { requireNoErrors, type Diagnostic, type SourceFile } from './diagnostics.ts';
 import type { ElaborationStop } from './elaborate/aside.ts';
-import type { ElaborateOptions } from './elaborate/index.ts';
+import type { Elaborated, ElaborateOptions } from './elaborate/index.ts';
 import { elaborationLimits } from './elaborate/limits.ts';
 import type { ParameterValues } from './elaborate/parameters.ts';
 import type { Checked } from './front/checked.ts';
@@ -100,8 +100,12 @@ export async function check(source: Source, given: CheckOptions = {}): Promise<C
 }
 
 async function checked(source: Source, options: CheckOptions, stop: ElaborationStop): Promise<CheckResult> {
-  const { program, diagnostics } = await parsed(source, options);
+  const found = await parsed(source, options);
   requireGoing(stop, 'check');
+  return checkedProgram(found, options, stop);
+}
+
+async function checkedProgram({ program, diagnostics }: ParseResult, options: CheckOptions, stop: ElaborationStop): Promise<CheckResult> {
   if (hasErrors(diagnostics)) return { program, checked: undefined, diagnostics };
   const { check: checkProgram } = await import('./front/check.ts');
   const found = checkProgram(program, { entry: options.main, parameters: Object.keys(options.parameters ?? {}) });
@@ -142,13 +146,23 @@ export interface Compiled {
 export async function elaborate(source: Source, given: CompileOptions = {}): Promise<Compiled> {
   const options = snapshot(elaborateOptions.read(given));
   const stop = stopOf(options);
-  const { program, checked: found, diagnostics } = await checked(source, options, stop);
-  requireNoErrors(diagnostics, program);
+  const syntax = await parsed(source, options);
+  const { program } = syntax;
+  requireGoing(stop, 'check');
+  requireNoErrors(syntax.diagnostics, program);
   const { main, parameters, files } = options;
-  const { elaborateAside } = await import('./elaborate/aside.ts');
   const limits = elaborationLimits.read(options.limits ?? {});
-  const { graph, diagnostics: later } = await elaborateAside(required(found), { main, parameters, limits, files }, stop);
-  const all = [...diagnostics, ...later];
-  requireNoErrors(all, program);
-  return { program, graph: required(graph), diagnostics: all };
+  const make = async (): Promise<Elaborated> => {
+    const { checked: found, diagnostics } = await checkedProgram(syntax, options, stop);
+    requireNoErrors(diagnostics, program);
+    const { elaborateAside } = await import('./elaborate/aside.ts');
+    const { graph, diagnostics: later } = await elaborateAside(required(found), { main, parameters, limits, files }, stop);
+    return { graph, diagnostics: [...diagnostics, ...later] };
+  };
+  const { keptElaboration } = await import('./elaborate/kept.ts');
+  const { graph, diagnostics } = source instanceof StreamNode ? await make()
+    : await keptElaboration(program.files, { main, parameters, limits, files }, make);
+  requireGoing(stop, 'elaboration');
+  requireNoErrors(diagnostics, program);
+  return { program, graph: required(graph), diagnostics };
 }

@@ -185,12 +185,18 @@ export function cachedProgram(
   });
 }
 
+/** The bytes that are kept under a key; undefined if there are none, or they are not as they were stored. */
+export async function keptBytes(folder: string, key: string): Promise<Uint8Array | undefined> {
+  return withFiles('read what is kept', async () => {
+    const path = await intact(join(folder, key));
+    return path === undefined ? undefined : await readFile(path);
+  });
+}
+
 /** The text that is kept under a key; undefined if there is none, or it is not as it was stored. */
 export async function keptText(folder: string, key: string): Promise<string | undefined> {
-  return withFiles('read a kept text', async () => {
-    const path = await intact(join(folder, key));
-    return path === undefined ? undefined : await readFile(path, 'utf8');
-  });
+  const bytes = await keptBytes(folder, key);
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8');
 }
 
 /** Keeps a text under a key in place of what is there, with the same limits and checks as {@link cachedProgram}. */

@@ -7,12 +7,12 @@ import { ownCode } from '../../core/compile/own-code.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { apart, NoWorker } from '../apart/index.ts';
+import { contentOf } from '../content.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import { isTrusted } from '../require.ts';
 import type { FusedOptions } from '../targets/cuda-layout.ts';
 import { fusedPlan, fusedProgram, type FusedProgram, type FusedState } from '../targets/cuda.ts';
-import { contentOf } from './content.ts';
 
 /** What is stored of a program; the rest is made again by the first run. */
 interface Stored extends Omit<FusedProgram, 'plan' | 'state'> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
-import { contentOf } from '../../../lib/stream/run/content.ts';
+import { contentOf } from '../../../lib/stream/content.ts';
 import { printedAside, printedProgram } from '../../../lib/stream/run/printed.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
