@@ -1,4 +1,4 @@
-// Elaborations cached between processes: those of programs in text, as they take longer than all else of a compilation whose code is cached.
+// Elaborations cached between processes: those of programs in text, which take longer than all else where the code is cached.
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { deserialize, serialize } from 'node:v8';

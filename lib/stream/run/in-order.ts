@@ -33,7 +33,7 @@ interface InOrderRequest {
 }
 
 /** A program is compiled and timed if by estimate a device takes at most so many times as long as the cores. */
-const worthTiming = 3;
+const worthTiming = 10;
 /** How many times faster than WebAssembly on threads a device has to be, as measured: C++ is faster than that by about as much. */
 const leastGain = 1.5;
 /** Iterations of the schedule that are timed, beside those that fill it; twice, of which the faster counts. */

@@ -47,7 +47,8 @@ describe('state and loops on cores and a device together', function () {
 
     it('are placed by what they cost', async () => {
       const graph = graphOf(`float->float filter Fir { work pop 1 push 1 peek 64 { float s = 0; for (int i = 0; i < 64; i++) s += peek(i) * (0.1 + i);
-          push(s); pop(); } } float->float filter Smooth { float y; work pop 1 push 1 { y = 0.9 * y + 0.1 * pop(); push(y); } }
+          push(s); pop(); } } float->float filter Smooth { float y; work pop 1 push 1 {
+          float x = pop(); for (int i = 0; i < 6; i++) y = 0.9 * y + 0.1 * x; push(y); } }
         float->float pipeline Main { add Fir; add Smooth; add Fir; }`);
       const link = { latency: 1, toGpu: 1e4, toCpu: 1e4, shuffle: 1e3, deshuffle: 1e3 };
       for (const [microseconds, isOnGpu] of [[1e-3, false], [100, true]] as const) {

@@ -33,6 +33,8 @@ describe('programs in order without a mode', function () {
       assert.ok(ratio(named(name), 16) > 8, name);
     }
     assert.ok(ratioOf(4, 1) > 4 && ratioOf(1024, 1) < 0.5);
+    // On an H200, 0.36 and 0.54 times as long as 16 threads: the first is near enough to be timed.
+    assert.ok(ratioOf(256, 16) < 5 && ratioOf(1024, 16) < 1);
     assert.ok(ratioOf(1024, 1) < ratioOf(256, 1) && ratioOf(256, 1) < ratioOf(256, 16));
     assert.ok(ratioOf(4096, 1, 1) > ratioOf(4096, 1, 132));
     // Loops that hold many items go round in parallel.
