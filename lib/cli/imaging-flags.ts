@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
 import { elementAt } from '../core/known.ts';
-import { formatOfPath } from '../files/write-image.ts';
+import { formatOfPath, imageEndings } from '../files/write-image.ts';
 import type { ItemReport } from '../jobs/kind.ts';
 import {
   backendNames, choiceFlag, ExitCode, integerFlag, numberFlag, UsageError, type CommandContext, type Options,
@@ -22,12 +22,12 @@ export const imageFlags = {
 } as const satisfies Options;
 
 /** Their help, for the end of a command's list. */
-export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only),
-  .npy, raw.
+export const imageHelp = `  Files: PNG, JPEG and WebP (need npm install sharp), TIFF (stacks are volumes),
+  NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only), .npy, raw.
   Instead of a file: - for standard input, phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
 
-      --range R          intensities that are mapped to 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG and TIFF
-                         integers and phantoms, own (smallest to largest) for all others; results are scaled back
+      --range R          intensities that are mapped to 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG, JPEG,
+                         WebP and TIFF integers and phantoms, own (smallest to largest) for all others; results are scaled back
       --mask FILE        an image of the same extents: measure only where it is not 0
       --add-noise N      adds noise first: gaussian:sigma=0.1,seed=1 or impulsive:amount=0.1
       --precision P      float32 (default), float64
@@ -170,7 +170,7 @@ export function imagePathFlag(values: FlagValues, name: string): string | undefi
   const path = values[name];
   if (typeof path !== 'string') return undefined;
   if (formatOfPath(path) === undefined) {
-    throw new UsageError(`--${name} takes a path ending in .png, .tif, .nii, .nii.gz, .npy or .raw, not '${path}'`);
+    throw new UsageError(`--${name} takes a path ending in ${imageEndings}, not '${path}'`);
   }
   return path;
 }

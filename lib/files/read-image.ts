@@ -15,6 +15,8 @@ import { formatOfBytes } from './images/detect.ts';
 /** Each with its library, which only a file of its kind loads. */
 const readers: Readonly<Record<ImageFormat, (source: Source) => ReadResult | Promise<ReadResult>>> = {
   png: async (source) => (await import('./images/png.ts')).readPng(source),
+  jpeg: async (source) => (await import('./images/jpeg-webp.ts')).readJpegOrWebp(source, 'jpeg'),
+  webp: async (source) => (await import('./images/jpeg-webp.ts')).readJpegOrWebp(source, 'webp'),
   tiff: async (source) => (await import('./images/tiff.ts')).readTiff(source),
   nifti: async (source) => (await import('./images/nifti.ts')).readNifti(source),
   dicom: async (source) => (await import('./images/dicom.ts')).readDicom(source),
@@ -55,17 +57,21 @@ function spacingIn({ meta: { spacing }, image: { depth = 1 } }: ReadResult): { r
 const shown = (read: ReadResult): ReadResult => ({ ...read, image: shownImage({ ...read.image, ...spacingIn(read) }) });
 
 /**
- * Reads an image or a volume: PNG (8, 16 bits and less), TIFF and TIFF stacks, NIfTI (.nii, .nii.gz), DICOM (a file or a folder of
- * slices, uncompressed), .npy, raw samples. Unsigned integers of PNG and TIFF become 0 to 1; the slopes and intercepts of NIfTI
- * and DICOM are applied; alpha is dropped. The distances of voxels that NIfTI and DICOM files state become the image's `spacing`.
- * `meta` records all that, and {@link writeImage} accepts it.
+ * Reads an image or a volume: PNG (8, 16 bits and less), JPEG, WebP, TIFF and TIFF stacks, NIfTI (.nii, .nii.gz), DICOM (a file or a
+ * folder of slices), .npy, raw samples. Unsigned integers of PNG, JPEG, WebP and TIFF become 0 to 1; the slopes and intercepts of NIfTI
+ * and DICOM are applied; alpha is dropped. The distances of voxels that NIfTI and DICOM files state become the
+ * image's `spacing`. `meta` records all that, and {@link writeImage} accepts it.
+ *
+ * JPEG and WebP need the optional package sharp; they come upright (EXIF), grey or in sRGB. Compressed DICOM files need the package of
+ * their compression, except for run lengths.
  *
  * Files are not trusted: extents are checked against `maxPixels` before memory is allocated, compressed data is inflated no further than
  * the header announces, and offsets are checked against the file.
  *
  * @param source a path (for DICOM also of a folder), or the bytes of a file
  * @throws ArgumentError for options, and for images of more than `maxPixels` samples; `ERR_WARPLOOM_DAMAGED_FILE` for files that are
- *   cut off or contradict themselves; `ERR_WARPLOOM_UNSUPPORTED` for kinds that are not read, with the kind; FileError
+ *   cut off or contradict themselves; `ERR_WARPLOOM_UNSUPPORTED` for kinds that are not read, with the kind;
+ *   UnavailableError for a missing package, with the command that installs it; FileError
  */
 export async function readImage(source: string | Uint8Array, options: ReadOptions = {}): Promise<ReadResult> {
   const checked = checkReadOptions(snapshot(options));
@@ -80,7 +86,7 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   const name = typeof source === 'string' ? source : 'source';
   const format = checked.format ?? formatOfBytes(bytes);
   if (format === undefined) {
-    throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples, give format: "raw" and their layout)');
+    throw unsupported(name, 'not PNG, JPEG, WebP, TIFF, NIfTI, DICOM or .npy (for raw samples, give format: "raw" and their layout)');
   }
   return shown(await readers[format]({ bytes, name, options: checked }));
 }

@@ -11,8 +11,12 @@ import { sampleTypes, type ImageFormat, type ImageMeta } from './images/common.t
 import { formatTiff } from './images/tiff-write.ts';
 
 const formatsByEnding: readonly (readonly [RegExp, ImageFormat])[] = [
-  [/\.png$/i, 'png'], [/\.tiff?$/i, 'tiff'], [/\.nii(\.gz)?$/i, 'nifti'], [/\.npy$/i, 'npy'], [/\.raw$/i, 'raw'],
+  [/\.png$/i, 'png'], [/\.jpe?g$/i, 'jpeg'], [/\.webp$/i, 'webp'], [/\.tiff?$/i, 'tiff'],
+  [/\.nii(\.gz)?$/i, 'nifti'], [/\.npy$/i, 'npy'], [/\.raw$/i, 'raw'],
 ];
+
+/** Extensions of {@link writeImage}, for messages. */
+export const imageEndings = '.png, .jpg, .webp, .tif, .nii, .nii.gz, .npy or .raw';
 
 /** The format of a path's extension, among those that {@link writeImage} supports. */
 export function formatOfPath(path: string): ImageFormat | undefined {
@@ -44,27 +48,30 @@ export async function formatImage(
   const pixels = { ...checked, data: typedCopy(checked.data) } as CheckedImage<Float32Array | Float64Array>;
   switch (format) {
     case 'png': return (await import('./images/png.ts')).formatPng(pixels, meta);
+    case 'jpeg':
+    case 'webp': return (await import('./images/jpeg-webp.ts')).formatJpegOrWebp(pixels, meta, format);
     case 'tiff': return formatTiff(pixels, meta);
     case 'nifti': return (await import('./images/nifti.ts')).formatNifti(pixels, meta, gzipped);
     case 'npy': return formatNpyImage(pixels, meta);
     case 'raw': return formatRaw(pixels, meta);
-    default: throw refusal('format', 'png, tiff, nifti, npy or raw (DICOM is read only)', describeValue(format));
+    default: throw refusal('format', 'png, jpeg, webp, tiff, nifti, npy or raw (DICOM is read only)', describeValue(format));
   }
 }
 
 /**
- * Writes an image to a file, completely or not at all. The extension of the path determines the format: .png, .tif, .nii, .nii.gz,
- * .npy, .raw.
+ * Writes an image to a file, completely or not at all. The extension of the path determines the format: .png, .jpg, .webp, .tif,
+ * .nii, .nii.gz, .npy, .raw. JPEG (grey and RGB) is written in quality 95 with all of its colour samples, WebP (grey, RGB, RGBA) without
+ * loss; both need the optional package sharp.
  *
  * Samples are (pixel - intercept) / slope, rounded and clamped if the type is an integer; NaN becomes 0 there. Without `meta`
- * PNG gets 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a file that was read, the file is
- * reproduced (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions). NIfTI stores the image's
- * `spacing`, unless `meta` states another.
+ * PNG, JPEG and WebP get 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a file that was read, the file is
+ * reproduced (except for JPEG its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions). NIfTI stores
+ * the image's `spacing`, unless `meta` states another.
  *
- * @throws ArgumentError for an image, an extension or a `meta` that does not fit; FileError
+ * @throws ArgumentError for an image, an extension or a `meta` that does not fit; UnavailableError without sharp; FileError
  */
 export async function writeImage(path: string, image: Image<Float32Array | Float64Array>, meta: Partial<ImageMeta> = {}): Promise<void> {
   const format = typeof path === 'string' ? formatOfPath(path) : undefined;
-  if (format === undefined) throw refusal('path', 'a path ending in .png, .tif, .tiff, .nii, .nii.gz, .npy or .raw', describeValue(path));
+  if (format === undefined) throw refusal('path', `a path ending in ${imageEndings}`, describeValue(path));
   await writeFileAtomic(path, await formatImage(image, format, meta, /\.gz$/i.test(path)));
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { decode } from 'fast-png';
+import sharp from 'sharp';
 import { main } from '../../lib/cli/main.ts';
 import { addNoise, dice, discs, psnr, readImage, registrationPair, segment, sheppLogan, writeImage, type Image } from '../../lib/imaging/index.ts';
 
@@ -79,6 +80,18 @@ describe('warploom denoise, segment, register', function () {
     }
   });
 
+  it('denoise a JPEG of a camera into WebP, PNG and JPEG', async () => {
+    const pixels = Buffer.from(Array.from({ length: 32 * 24 * 3 }, (_, i) => 60 + 2 * (Math.floor(i / 3) % 32) + 40 * (i % 3) + (i * 7919) % 23));
+    await writeFile(at('photo.jpg'), await sharp(pixels, { raw: { width: 32, height: 24, channels: 3 } }).jpeg({ quality: 95 }).withMetadata({ orientation: 8 }).toBuffer());
+    for (const ending of ['webp', 'png', 'jpg']) {
+      const { code, out, err } = await flags(`denoise @photo.jpg -o @clean.${ending} --weight 0.1`);
+      equal(code, 0, err);
+      match(out, /photo\.jpg 24 × 32, 3 channels/);
+      const { image } = await readImage(at(`clean.${ending}`));
+      deepStrictEqual([image.width, image.height, image.channels], [24, 32, 3]);
+    }
+  });
+
   it('register two files, and a generated pair', async () => {
     const { reference, template } = registrationPair(48);
     await writeImage(at('r.tif'), reference);
@@ -118,7 +131,7 @@ describe('warploom denoise, segment, register', function () {
     await writeFile(at('broken.png'), (await readFile(at('noisy.png'))).subarray(0, 99));
     const empty = await mkdtemp(join(folder, 'empty-'));
     const cases: [string, RegExp][] = [
-      ['denoise', /one image/], ['denoise @noisy.png', /-o FILE/], ['denoise @noisy.png @noisy.png -o OUT.png', /one image/], ['denoise @noisy.png -o OUT.jpg', /\.png/],
+      ['denoise', /one image/], ['denoise @noisy.png', /-o FILE/], ['denoise @noisy.png @noisy.png -o OUT.png', /one image/], ['denoise @noisy.png -o OUT.gif', /\.png/],
       ['denoise @noisy.png -o OUT.png --weight x', /--weight/], ['denoise @noisy.png -o OUT.png --weight -1', /weight/], ['denoise @noisy.png -o OUT.png --noise pink', /noise/],
       ['denoise @absent.png -o OUT.png', /absent/], ['denoise @broken.png -o OUT.png', /broken\.png: .*PNG/], ['denoise @noisy.png -o OUT.png --max-pixels 100', /maxPixels/],
       ['denoise phantom:moon,size=9 -o OUT.png', /input/], ['denoise phantom:discs,size -o OUT.png', /key=value/], ['denoise @noisy.png -o OUT.png --range 1,0', /range/],

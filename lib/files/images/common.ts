@@ -4,7 +4,7 @@ import { required } from '../../core/known.ts';
 import type { Image } from '../image.ts';
 
 /** Formats of {@link readImage} and {@link writeImage}. */
-export const imageFormats = ['png', 'tiff', 'nifti', 'dicom', 'npy', 'raw'] as const;
+export const imageFormats = ['png', 'jpeg', 'webp', 'tiff', 'nifti', 'dicom', 'npy', 'raw'] as const;
 export type ImageFormat = (typeof imageFormats)[number];
 
 /** Types of samples in files. */
@@ -32,7 +32,7 @@ export interface ImageMeta {
   readonly header?: Uint8Array;
   /** The file's description of itself. */
   readonly description?: string;
-  /** Notes for the user: dropped alpha, uneven slices. */
+  /** Notes for the user: dropped alpha, converted colours, uneven slices. */
   readonly notes?: readonly string[];
 }
 
@@ -66,13 +66,13 @@ export interface ReadOptions {
   /** Maximum number of samples (pixels times channels) in an image. Default 2²⁸ = 268 435 456, one gigabyte as float32. */
   readonly maxPixels?: number;
   /**
-   * `unit` (default): unsigned integers of PNG and TIFF become 0 to 1; all others are the values that the file represents (with its
-   * slope and intercept). `stored`: the samples as they are, without slope and intercept.
+   * `unit` (default): unsigned integers of PNG, JPEG, WebP and TIFF become 0 to 1; all others are the values that the file represents
+   * (with its slope and intercept). `stored`: the samples as they are, without slope and intercept.
    */
   readonly values?: 'unit' | 'stored';
-  /** What happens to an alpha channel of a PNG or TIFF. Default `drop`. */
+  /** What happens to an alpha channel of a PNG, WebP or TIFF. Default `drop`. */
   readonly alpha?: 'drop' | 'keep';
-  /** Which page of a TIFF, from 0. Default: all, as slices. */
+  /** Which page of a TIFF, from 0 (default: all, as slices), or which frame of an animated WebP (default: the first). */
   readonly page?: number;
   /** Which SeriesInstanceUID of a DICOM folder that holds several. */
   readonly series?: string;

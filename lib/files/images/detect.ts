@@ -32,6 +32,8 @@ function isTiff(bytes: Uint8Array): boolean {
 /** The format that a file's first bytes show; a gzipped file is assumed to be NIfTI. */
 export function formatOfBytes(bytes: Uint8Array): ImageFormat | undefined {
   if (pngSignature.equals(bytes.subarray(0, 8))) return 'png';
+  if (latin(bytes, 0, 3) === '\xff\xd8\xff') return 'jpeg';
+  if (latin(bytes, 0, 4) === 'RIFF' && latin(bytes, 8, 12) === 'WEBP') return 'webp';
   if (latin(bytes, 0, 6) === '\x93NUMPY') return 'npy';
   if (isDicom(bytes)) return 'dicom';
   if (isNifti(bytes) || (bytes[0] === 0x1f && bytes[1] === 0x8b)) return 'nifti';

@@ -1,5 +1,6 @@
-// DICOM images and series, uncompressed: one file, or a folder whose slices are sorted by their position in the patient.
+// DICOM images and series: one file, or a folder whose slices are sorted by their position in the patient.
 import { join } from 'node:path';
+import { inflateRawSync } from 'node:zlib';
 // A CommonJS package: its names are known as properties of the default import only.
 import dicom, { type DataSet } from 'dicom-parser';
 import { describeFile, listFolder, readBytes } from '../../core/files.ts';
@@ -9,15 +10,13 @@ import {
   type ReadResult, type SampleType, type Source,
 } from './common.ts';
 import { isDicom } from './detect.ts';
+import { compressions, decompressed, type Decompressed } from './dicom-frames.ts';
 
+const deflated = '1.2.840.10008.1.2.1.99';
+
+/** Little endian? */
 const readable: Readonly<Record<string, boolean>> = {
-  '1.2.840.10008.1.2': true, '1.2.840.10008.1.2.1': true, '1.2.840.10008.1.2.2': false,
-};
-const compressed: Readonly<Record<string, string>> = {
-  '1.2.840.10008.1.2.1.99': 'deflate', '1.2.840.10008.1.2.5': 'run lengths (RLE)',
-  '1.2.840.10008.1.2.4.50': 'JPEG', '1.2.840.10008.1.2.4.51': 'JPEG',
-  '1.2.840.10008.1.2.4.57': 'lossless JPEG', '1.2.840.10008.1.2.4.70': 'lossless JPEG', '1.2.840.10008.1.2.4.80': 'lossless JPEG-LS',
-  '1.2.840.10008.1.2.4.81': 'JPEG-LS', '1.2.840.10008.1.2.4.90': 'lossless JPEG 2000', '1.2.840.10008.1.2.4.91': 'JPEG 2000',
+  '1.2.840.10008.1.2': true, '1.2.840.10008.1.2.1': true, '1.2.840.10008.1.2.2': false, [deflated]: true,
 };
 const directory = '1.2.840.10008.1.3.10';
 
@@ -31,7 +30,10 @@ interface Slice {
   readonly rows: number;
   readonly frames: number;
   readonly channels: number;
+  readonly syntax: string;
   readonly littleEndian: boolean;
+  /** Samples of all frames, where the file has them compressed. */
+  readonly decompressed?: Decompressed;
   readonly series: string;
   readonly slope: number;
   readonly intercept: number;
@@ -53,31 +55,41 @@ function numbersOf(set: DataSet, tag: string, count: number): number[] | undefin
   return values.every(Number.isFinite) ? values : undefined;
 }
 
-/** Refuses what is compressed before any parser inflates it; gives the byte order. Undefined for a DICOMDIR. */
-function byteOrder(bytes: Uint8Array, name: string): boolean | undefined {
+/** How the file is written; refuses what nothing here reads before any parser touches it. Undefined for a DICOMDIR. */
+function syntaxOf(bytes: Uint8Array, name: string): { readonly syntax: string; readonly littleEndian: boolean } | undefined {
   const head = dicom.readPart10Header(bytes);
   if (head.string('x00020002') === directory) return undefined;
   const syntax = head.string('x00020010') ?? '';
-  const littleEndian = readable[syntax];
+  const littleEndian = readable[syntax] ?? (syntax in compressions ? true : undefined);
   if (littleEndian === undefined) {
-    const method = compressed[syntax] ?? `transfer syntax ${syntax}`;
-    throw unsupported(name, `a DICOM file compressed with ${method}; decompress it first (gdcmconv --raw, dcmdjpeg, dcmdrle)`);
+    throw unsupported(name, `a DICOM file of transfer syntax ${syntax}; decompress it first (gdcmconv --raw)`);
   }
-  return littleEndian;
+  return { syntax, littleEndian };
 }
 
-/** A parsed file; undefined for one without pixels. The parser's accessors throw too, some of them strings. */
-const sliceOf = (bytes: Uint8Array, name: string): Slice | undefined => guarded(name, 'dicom-parser', () => parseSlice(bytes, name));
+/** A parsed file, decompressed; undefined for one without pixels. The parser's accessors throw too, some of them strings. */
+async function sliceOf(source: Source): Promise<Slice | undefined> {
+  const { bytes, name, options } = source;
+  const slice = guarded(name, 'dicom-parser', () => parseSlice(bytes, name, options.maxPixels));
+  if (slice === undefined || !(slice.syntax in compressions)) return slice;
+  requireExtents(source, [slice.columns, slice.rows, slice.frames, slice.channels]);
+  const { type } = guarded(name, 'dicom-parser', () => sampleFormat(slice));
+  return { ...slice, decompressed: await decompressed(slice, type) };
+}
 
-function parseSlice(bytes: Uint8Array, name: string): Slice | undefined {
-  const littleEndian = byteOrder(bytes, name);
-  if (littleEndian === undefined) return undefined;
-  const set = dicom.parseDicom(bytes);
+/** The whole file with its deflated part inflated, to at most what an image of `most` samples takes. */
+const inflated = (file: Uint8Array, position: number, most: number): Uint8Array =>
+  Buffer.concat([file.subarray(0, position), inflateRawSync(file.subarray(position), { maxOutputLength: 8 * most + 2 ** 24 })]);
+
+function parseSlice(bytes: Uint8Array, name: string, maxPixels: number): Slice | undefined {
+  const written = syntaxOf(bytes, name);
+  if (written === undefined) return undefined;
+  const set = dicom.parseDicom(bytes, { inflater: (file, position) => inflated(file, position, maxPixels) });
   if (set.elements['x7fe00010'] === undefined) return undefined;
   const number = (tag: string, fallback: number) => numbersOf(set, tag, 1)?.[0] ?? fallback;
   const orientation = numbersOf(set, 'x00200037', 6) ?? [1, 0, 0, 0, 1, 0];
   return {
-    name, set, littleEndian,
+    name, set, ...written,
     columns: set.uint16('x00280011') ?? 0, rows: set.uint16('x00280010') ?? 0, frames: number('x00280008', 1),
     channels: set.uint16('x00280002') ?? 1, series: set.string('x0020000e') ?? '',
     slope: number('x00281053', 1), intercept: number('x00281052', 0),
@@ -89,7 +101,7 @@ function parseSlice(bytes: Uint8Array, name: string): Slice | undefined {
 }
 
 /** Type, significant bits and their place of a slice's samples. */
-function sampleFormat({ set, name, channels }: Slice): { type: SampleType; stored: number; shift: number; signed: boolean } {
+function sampleFormat({ set, name, channels, syntax }: Slice): { type: SampleType; stored: number; shift: number; signed: boolean } {
   const [allocated, signed] = [set.uint16('x00280100') ?? 0, set.uint16('x00280103') === 1];
   const stored = set.uint16('x00280101') ?? allocated;
   const high = set.uint16('x00280102') ?? stored - 1;
@@ -99,7 +111,7 @@ function sampleFormat({ set, name, channels }: Slice): { type: SampleType; store
   }
   const photometric = set.string('x00280004') ?? '';
   const known = channels === 1 ? /^MONOCHROME[12]$/ : /^RGB$/;
-  if (!known.test(photometric)) {
+  if (!known.test(photometric) && !(channels === 3 && compressions[syntax]?.colours?.includes(photometric))) {
     throw unsupported(name, `a DICOM file with photometric interpretation ${photometric || '(none)'} and ${channels} components`);
   }
   return { type: `${signed ? 'int' : 'uint'}${allocated}` as SampleType, stored, shift: high + 1 - stored, signed };
@@ -107,22 +119,23 @@ function sampleFormat({ set, name, channels }: Slice): { type: SampleType; store
 
 /** The samples of a slice's frames. */
 function samplesOf(slice: Slice): ArrayLike<number> {
-  const { set, name, columns, rows, frames, channels, littleEndian } = slice;
+  const { set, name, columns, rows, frames, channels, littleEndian, decompressed: own } = slice;
   const { type, stored, shift, signed } = sampleFormat(slice);
   const element = required(set.elements['x7fe00010']);
-  if (element.encapsulatedPixelData === true) throw unsupported(name, 'a DICOM file with encapsulated pixels');
+  if (own === undefined && element.encapsulatedPixelData === true) throw unsupported(name, 'a DICOM file with encapsulated pixels');
   const allocated = Number(required(/\d+/.exec(type))[0]);
   const expected = (columns * rows * frames * channels * allocated) / 8;
-  if (element.length < expected || element.dataOffset + expected > set.byteArray.length) {
+  if (own === undefined && (element.length < expected || element.dataOffset + expected > set.byteArray.length)) {
     const there = Math.min(element.length, set.byteArray.length - element.dataOffset);
     throw damaged(name, `${there} bytes of pixels, but its header announces ${expected}`);
   }
-  const samples = decodeSamples(set.byteArray.subarray(element.dataOffset, element.dataOffset + expected), type, littleEndian);
+  const bytes = own?.bytes ?? set.byteArray.subarray(element.dataOffset, element.dataOffset + expected);
+  const samples = decodeSamples(bytes, type, littleEndian);
   if (stored === allocated) return samples;
   // Other bits of the word may hold overlays.
   const unused = 32 - stored;
   for (let i = 0; i < samples.length; i += 1) {
-    const word = (samples[i]! >> shift) << unused;
+    const word = (samples[i]! >> (own === undefined ? shift : 0)) << unused;
     samples[i] = signed ? word >> unused : word >>> unused;
   }
   return samples;
@@ -184,7 +197,7 @@ function volumeOf(slices: Slice[], source: Source): ReadResult {
   const points = columns * rows * depth;
   const data = allocatePixels(pixelTypeFor(source, type), points * channels);
   sorted.forEach((slice, z) => {
-    const interleaved = slice.set.uint16('x00280006') !== 1;
+    const interleaved = slice.decompressed?.interleaved ?? slice.set.uint16('x00280006') !== 1;
     const scale = scaleFor(source, slice.slope, slice.intercept);
     const samples = samplesOf(slice);
     const each = columns * rows * channels;
@@ -206,8 +219,8 @@ function volumeOf(slices: Slice[], source: Source): ReadResult {
 }
 
 /** Reads one DICOM file. */
-export function readDicom(source: Source): ReadResult {
-  const slice = sliceOf(source.bytes, source.name);
+export async function readDicom(source: Source): Promise<ReadResult> {
+  const slice = await sliceOf(source);
   if (slice === undefined) throw unsupported(source.name, 'a DICOM file without pixels');
   return guarded(source.name, 'dicom-parser', () => volumeOf([slice], source));
 }
@@ -225,7 +238,7 @@ export async function readDicomFolder(folder: string, options: Source['options']
     if (bytes > 8 * options.maxPixels + 2 ** 20 * names.length) requireExtents({ bytes: new Uint8Array(), name: folder, options }, [bytes]);
     const file = await readBytes(path);
     if (!isDicom(file)) continue;
-    const slice = sliceOf(file, path);
+    const slice = await sliceOf({ bytes: file, name: path, options });
     if (slice !== undefined) slices.push(slice);
   }
   if (slices.length === 0) throw unsupported(folder, 'a folder without DICOM images');

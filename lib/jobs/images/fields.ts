@@ -21,7 +21,7 @@ const phantom = z.strictObject({
 
 /** An image file, or a generated image. */
 export const input = z.union([path, phantom])
-  .describe('PNG, TIFF, NIfTI, DICOM (a file or a folder), .npy or raw file; or a phantom with its size');
+  .describe('PNG, JPEG, WebP, TIFF, NIfTI, DICOM (a file or a folder), .npy or raw file; or a phantom with its size');
 
 /** How files are read, and what their numbers mean. */
 const read = z.strictObject({
@@ -44,7 +44,7 @@ export const image = {
   precision: z.enum(['float32', 'float64']).default('float32'),
   range: z.union([z.enum(['unit', 'own']), z.tuple([z.number(), z.number()])]).optional()
     .describe('intensities that are mapped to 0 and 1 for the computation, and back afterwards: "unit" uses them as they are '
-      + '(default for PNG and TIFF integers and phantoms), '
+      + '(default for PNG, JPEG, WebP and TIFF integers and phantoms), '
       + '"own" maps the smallest and largest value (default for all others), or two numbers'),
   mask: path.optional().describe('an image file of the same extents: the operation measures where it is not 0'),
   addNoise: noise.optional().describe('noise that is added before the computation'),

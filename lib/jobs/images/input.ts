@@ -44,7 +44,7 @@ export function rescale(image: HostImage, [low, high]: readonly [number, number]
 
 /** The intensity range of a file in a job. */
 function rangeFor(job: ImageJob, meta: ImageMeta | undefined, data: Float32Array | Float64Array): readonly [number, number] {
-  const unitFile = meta === undefined || ((meta.format === 'png' || meta.format === 'tiff') && meta.sampleType.startsWith('u'));
+  const unitFile = meta === undefined || (['png', 'jpeg', 'webp', 'tiff'].includes(meta.format) && meta.sampleType.startsWith('u'));
   const { range = unitFile ? 'unit' : 'own' } = job;
   if (range === 'unit') return [0, 1];
   if (range === 'own') return ownRange(data);

@@ -2,6 +2,7 @@
 import type * as Bull from 'bullmq';
 import type { Redis, RedisOptions } from 'ioredis';
 import { UnavailableError } from '../../core/errors.ts';
+import { missingPackages } from '../../core/optional.ts';
 import type { Address } from './address.ts';
 
 /** Names in Redis begin with this. */
@@ -22,8 +23,8 @@ export async function connect({ connection, shown, scrub }: Address): Promise<Op
   let Client: typeof Redis;
   try {
     [bull, { Redis: Client }] = await Promise.all([import('bullmq'), import('ioredis')]);
-  } catch {
-    throw new UnavailableError('queues on Redis or Valkey need two optional packages: npm install bullmq ioredis');
+  } catch (error) {
+    throw missingPackages(error, 'queues on Redis or Valkey need two optional packages', 'bullmq ioredis');
   }
   let isOpen = false;
   const options: RedisOptions = {
