@@ -6,6 +6,7 @@
 //   kNumbers, kAges: how many numbers are made for each cell, and of how many rows they are kept
 //   kWidth: columns of a warp; kLow: the first of its lanes, counted from the first of these; kStart: rows before the first that it makes
 //   kParameters: numbers of a member's parameters
+//   kWarps, kHeld: warps of a block, and of a multiprocessor
 //   row(block, p, member, q, at, first, owns, n): makes the numbers n of a row, those of age 0, and the cells from row `first` on of lanes
 //   that own one; 1 if they are finite and admissible
 #pragma once
@@ -17,7 +18,7 @@ template <class Stage>
 struct SharingAgent {
   using Parameters = typename Stage::Parameters;
   using Real = typename Stage::Real;
-  static constexpr int kMaxThreads = 256, kMinBlocks = 2;
+  static constexpr int kWarps = Stage::kWarps, kMaxThreads = 32 * kWarps, kMinBlocks = Stage::kHeld / kWarps;
   static constexpr int kColumns = Stage::kWidth, kDimensions = Stage::kDimensions, kLast = kDimensions - 1;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -25,12 +26,13 @@ struct SharingAgent {
     if (still && !Stage::kSingle) return;
     const int strips = (p.n[kLast] + kColumns - 1) / kColumns, rows = kDimensions == 3 ? p.n[1] : 1;
     const int slabs = kDimensions == 1 ? 1 : (p.n[0] + p.march - 1) / p.march;
-    const int64_t tasks = static_cast<int64_t>(strips) * rows * slabs, warps = block.threads() / 32;
-    const int64_t blocks = (tasks + warps - 1) / warps, member = block.index() / blocks;
-    int64_t rest = (block.index() - member * blocks) * warps + block.warp();
+    const int64_t tasks = static_cast<int64_t>(strips) * rows * slabs;
+    const unsigned int blocks = static_cast<unsigned int>((tasks + kWarps - 1) / kWarps);
+    const unsigned int member = static_cast<unsigned int>(block.index()) / blocks;
+    int64_t rest = static_cast<int64_t>(static_cast<unsigned int>(block.index()) - member * blocks) * kWarps + block.warp();
     if (rest >= tasks) return;
     int at[kDimensions];
-    const int64_t next = rest / strips;
+    const int64_t next = kDimensions == 1 ? 0 : rest / strips;
     const int column = static_cast<int>(rest - next * strips) * kColumns + block.lane() + Stage::kLow;
     rest = next;
     if constexpr (kDimensions == 3) {

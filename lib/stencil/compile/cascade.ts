@@ -31,6 +31,9 @@ export interface Cascade {
   readonly ages: number;
   /** Columns of a warp of 32 that make cells. */
   readonly width: number;
+  /** Warps of a block, and those that a multiprocessor is to hold. */
+  readonly warps: number;
+  readonly held: number;
 }
 
 type Plain = Omit<Link, 'lead' | 'rows' | 'columns'>;
@@ -40,6 +43,11 @@ const leastWeight = 8;
 /** How often calls are looked for. */
 const mostRounds = 12;
 const lanes = 32;
+/**
+ * By dimensions. Warps that march take long, and those at boundaries longer than others: in blocks of one, none waits for another. Fewer
+ * registers, with some numbers in memory, serve these kernels better than fewer warps.
+ */
+const warpsOf = [0, 8, 1, 1], heldOf = [0, 24, 20, 16];
 
 const cascades = new WeakMap<Shared, Cascade>();
 
@@ -160,7 +168,8 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
     offset: Array.from({ length: dimensions }, (_, axis) => (axis === last ? offsetOf[side][1] : axis === 0 ? offsetOf[side][0] : 0)),
   }));
   const count = from + lastOf(makers).f.results.length;
-  const all: readonly Plain[] = [...makers, { ...finish, takes, from: count, weight: 0 }];
+  const weights = weightsOf({ buffers: [], imports: [], functions: [...callees, finish.f] });
+  const all: readonly Plain[] = [...makers, { ...finish, takes, from: count, weight: weights.get(finish.f.name) ?? 0 }];
   const links: Link[] = [];
   let ages = 1;
   for (const each of [...all].reverse()) {
@@ -178,7 +187,7 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
     links.unshift({ ...each, lead, rows: required(rows), columns: required(columns) });
   }
   const low = Math.min(...links.map(({ columns }) => columns[0])), high = Math.max(...links.map(({ columns }) => columns[1]));
-  return { callees, links, numbers: count, ages, width: lanes + low - high };
+  return { callees, links, numbers: count, ages, width: lanes + low - high, warps: required(warpsOf[dimensions]), held: required(heldOf[dimensions]) };
 }
 
 function widen(range: [number, number], of: readonly [number, number], by: number): void {

@@ -66,13 +66,13 @@ export function sharingText(
   made: StencilProgram, program: Program, { s, cascade }: { readonly s: number; readonly cascade: Cascade },
   scalars: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const { links, numbers, ages, width } = cascade;
+  const { links, numbers, ages, width, warps, held } = cascade;
   const { dimensions, parameters } = made.names;
   const start = Math.min(...links.map(({ lead, rows }) => rows[0] - lead));
   return [
     `  static constexpr int kNumbers = ${numbers}, kAges = ${ages}, kWidth = ${width}, kParameters = ${parameters.length};`,
     `  static constexpr int kStart = ${dimensions === 1 ? 0 : start}, kLow = ${Math.min(...links.map(({ columns }) => columns[0]))};`,
-    '  static constexpr int kLast = kDimensions - 1;',
+    `  static constexpr int kLast = kDimensions - 1, kWarps = ${warps}, kHeld = ${held};`,
     '  static WARPLOOM_DEVICE int row(const device::Block& block, const Parameters& p, int64_t member, const Real (&q)[kParameters + 1],',
     '                                 const int (&at)[kDimensions], [[maybe_unused]] int first, bool owns, Real (&n)[kNumbers][kAges]) {',
     '    int good = 1;',

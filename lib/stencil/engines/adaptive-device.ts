@@ -8,7 +8,8 @@ import { remembered } from '../compile/memo.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import type { RealArray } from '../types.ts';
 import { clockAt, type StepClock } from './adaptive.ts';
-import { classicThreads, DeviceEngine, DeviceState, stageBlocks, type DeviceParts } from './device.ts';
+import { classicThreads, stageBlocks } from './blocks.ts';
+import { DeviceEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsOf, levelsUsed, type Outcome, type Span } from './span.ts';
 
 /** Blocks that look for the largest rate. */
@@ -107,9 +108,9 @@ export class AdaptiveEngine extends DeviceEngine {
       };
       yield { kernel: chooseKernel, blocks: 1, ...choosing, arguments: [this.#clock, this.#partial, { i32: count }] };
       for (const [s, each] of levelsOf(stages).entries()) {
-        const { march, blocks } = stageBlocks(this.#made, s, state.grid, state.device);
+        const { march, ...size } = stageBlocks(this.#made, s, state.grid, state.device);
         yield {
-          kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
+          kernel: `stage_${s}`, ...size, arguments: [
             ...state.stageArrays(stages, each), this.#clock, { i64: cells }, ...extents, { i32: step }, { i32: march },
           ],
         };

@@ -1,9 +1,11 @@
 // The engine for a device that fits an equation.
 import { refusal } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
 import { remembered } from '../compile/memo.ts';
 import { streamingObstacle } from '../compile/scheme.ts';
 import { sweptDepth } from '../compile/swept.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
+import { sharedTime } from './blocks.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import { GraphEngine } from './graph.ts';
 import { lineResidence } from './line-residence.ts';
@@ -51,6 +53,10 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
     obstacle = isPossible ? 'the grid is too narrow for its tiles' : 'its cells do not fit in registers';
   }
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
+  const shared = isWanted || depth !== undefined || points !== undefined ? undefined : sharedTime(made);
+  if (obstacle === undefined && shared !== undefined && shared < required(shapes[0]).picoseconds) {
+    obstacle = 'neighbouring cells share more work than steps share memory';
+  }
   if (obstacle === undefined) return StreamingEngine.begin(parts, shapes);
   if (isWanted) throw refusal('variant', "'classic', 'graph' or 'auto'", `'streaming': ${obstacle}`);
   if (grid.cells * grid.members * grid.fields >= worthRecording) return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);

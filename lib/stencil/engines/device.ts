@@ -4,12 +4,12 @@ import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
-import { cascadeOf, type Cascade } from '../compile/cascade.ts';
 import { classicText } from '../compile/cuda.ts';
 import { remembered } from '../compile/memo.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { Request } from '../request.ts';
 import type { Equation, RealArray, ShapeInfo } from '../types.ts';
+import { stageBlocks } from './blocks.ts';
 import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Grid, type Level, type Outcome,
   type Span, type StageLevels } from './span.ts';
 
@@ -25,63 +25,6 @@ export interface DeviceParts {
 
 /** No step is bad. */
 const never = 2 ** 31 - 1;
-export const classicThreads = 256;
-/** Columns from which blocks march down rows or planes; most of these, and blocks that a multiprocessor must have. */
-const leastColumns = [200, 200, 48], mostMarch = 32, enoughBlocks = 32;
-
-/** Rows or planes that a block or a warp takes one after another, and blocks. */
-interface Blocks {
-  readonly march: number;
-  readonly blocks: number;
-}
-
-/** Blocks of one thread per cell, each of which takes so many rows or planes one after another; 0: cells in order, across rows. */
-function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): Blocks {
-  const [columns, first] = [required(shape.at(-1)), required(shape[0])];
-  if (columns < required(leastColumns[shape.length - 1])) return { march: 0, blocks: members * Math.ceil(cells / classicThreads) };
-  const rows = shape.length === 3 ? 4 : 1;
-  const tiles = members * Math.ceil(columns / (classicThreads / rows)) * (shape.length === 3 ? Math.ceil(required(shape[1]) / rows) : 1);
-  if (shape.length === 1) return { march: 1, blocks: tiles };
-  const march = Math.max(1, Math.min(mostMarch, Math.floor((tiles * first) / (enoughBlocks * Math.max(1, multiprocessors)))));
-  return { march, blocks: tiles * Math.ceil(first / march) };
-}
-
-/** Most rows of a warp whose cells share work (cuda/stencil/sharing.cuh), and blocks that a multiprocessor holds. */
-const mostShared = 128, heldBlocks = 2;
-
-/**
- * The same for a stage whose cells share work with their neighbours. Every warp makes more rows than it keeps, and multiprocessors take as
- * many blocks at a time as they hold: the rows for which the rounds times the rows of one are least.
- */
-function sharingBlocks({ width, links }: Cascade, { members, shape }: Grid, multiprocessors: number): Blocks {
-  const [columns, first] = [required(shape.at(-1)), shape.length === 1 ? 1 : required(shape[0])];
-  const strips = Math.ceil(columns / width) * (shape.length === 3 ? required(shape[1]) : 1);
-  const places = heldBlocks * Math.max(1, multiprocessors);
-  // Rows more, each with the share of the work that is done in it.
-  const work = links.reduce((sum, { weight }) => sum + weight, 0);
-  const more = links.reduce((sum, { weight, rows: [low, high] }) => sum + weight * (high - low), 0) / work;
-  let best = { march: 1, blocks: 0, cost: Infinity };
-  for (let march = 1; march <= Math.min(mostShared, first); march += 1) {
-    const blocks = members * Math.ceil((strips * Math.ceil(first / march)) / (classicThreads / 32));
-    const cost = Math.ceil(blocks / places) * (march + more);
-    if (cost < best.cost) best = { march, blocks, cost };
-  }
-  return best;
-}
-
-const sharings = new WeakMap<Cascade, WeakMap<Grid, Blocks>>();
-
-/** The launch of a stage. */
-export function stageBlocks({ stages }: StencilProgram, s: number, grid: Grid, { description: { multiprocessors } }: Device): Blocks {
-  const cascade = cascadeOf(required(stages[s]), s);
-  if (cascade === undefined) return cellBlocks(grid, multiprocessors);
-  const known = sharings.get(cascade) ?? new WeakMap<Grid, Blocks>();
-  sharings.set(cascade, known);
-  const found = known.get(grid) ?? sharingBlocks(cascade, grid, multiprocessors);
-  known.set(grid, found);
-  return found;
-}
-
 /** Launches of one call. */
 const mostLaunches = 1 << 14;
 
@@ -252,7 +195,7 @@ export abstract class DeviceEngine implements Engine {
 /** One kernel per stage. */
 export class ClassicEngine extends DeviceEngine {
   readonly variant: Engine['variant'] = 'classic';
-  readonly threads: number = classicThreads;
+  readonly threads: number;
   readonly depth: number = 1;
   readonly shapes: readonly ShapeInfo[] = [];
   readonly reason: string;
@@ -262,6 +205,7 @@ export class ClassicEngine extends DeviceEngine {
     super(state, module);
     this.#made = made;
     this.reason = reason;
+    this.threads = Math.max(...made.stages.map((_, s) => stageBlocks(made, s, state.grid, state.device).threads));
   }
 
   static async start({ device, made, content, request: { signal } }: DeviceParts, reason: string): Promise<ClassicEngine> {
@@ -287,9 +231,9 @@ export class ClassicEngine extends DeviceEngine {
       const t = timeOf(span, step);
       for (const [s, each] of levels.entries()) {
         const stage = required(stages[s]);
-        const { march, blocks } = stageBlocks(this.#made, s, state.grid, state.device);
+        const { march, ...size } = stageBlocks(this.#made, s, state.grid, state.device);
         yield {
-          kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
+          kernel: `stage_${s}`, ...size, arguments: [
             ...state.stageArrays(stages, each), { i64: cells }, ...stageScalars(stage, t, span.dt).map(real),
             ...[...shape, first + step, march].map((n) => ({ i32: n })),
           ],

@@ -6,7 +6,8 @@ import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { countKernel, graphText } from '../compile/cuda.ts';
 import { remembered } from '../compile/memo.ts';
 import type { StencilProgram } from '../compile/stages.ts';
-import { classicThreads, DeviceEngine, DeviceState, stageBlocks, type DeviceParts } from './device.ts';
+import { classicThreads, stageBlocks } from './blocks.ts';
+import { DeviceEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsOf, levelsUsed, type Span } from './span.ts';
 
 /** Launches of a graph, and how often it runs in one call. */
@@ -76,9 +77,9 @@ export class GraphEngine extends DeviceEngine {
     for (let step = 0; step < span.steps; step += 1) {
       for (const [s, each] of levelsOf(stages).entries()) {
         const { time, h, g } = required(stages[s]);
-        const { march, blocks } = stageBlocks(this.#made, s, state.grid, state.device);
+        const { march, ...size } = stageBlocks(this.#made, s, state.grid, state.device);
         yield {
-          kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
+          kernel: `stage_${s}`, ...size, arguments: [
             ...state.stageArrays(stages, each), this.#counter, { i64: cells }, { f64: span.originTime }, { f64: span.unit },
             { f64: time * span.dt }, ...[span.dt, h(span.dt), g(span.dt)].map(real), ...[...shape, step, march].map((n) => ({ i32: n })),
           ],

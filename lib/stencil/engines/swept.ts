@@ -7,7 +7,8 @@ import { remembered } from '../compile/memo.ts';
 import { layoutOf } from '../compile/scheme.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import { bridgeKernel, pyramidKernel, sweptBytes, sweptText, sweptTile } from '../compile/swept.ts';
-import { ClassicEngine, classicThreads, DeviceState, type DeviceParts } from './device.ts';
+import { classicThreads } from './blocks.ts';
+import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
 
 /** What a launch of a round is told. `first`: the number of the round's first step. */
@@ -21,6 +22,7 @@ interface Round {
 /** Rounds of several steps; the steps that are left over are taken one by one. */
 export class SweptEngine extends ClassicEngine {
   override readonly variant = 'swept';
+  override readonly threads = classicThreads;
   override readonly depth: number;
   readonly #program: StencilProgram;
   readonly #tiles: number;
