@@ -4,7 +4,8 @@
 // columns comes by shuffles, what is made for other rows stays in registers. The stage is printed (lib/stencil/compile/sharing-text.ts) as
 // for classic.cuh, with in place of inner and edge
 //   kNumbers, kAges: how many numbers are made for each cell, and of how many rows they are kept
-//   kWidth: columns of a warp; kLow: the first of its lanes, counted from the first of these; kStart: rows before the first that it makes
+//   kWidth: columns of a warp; kLow: the first of its lanes, counted from the first of these; kHigh: columns behind the grid for which
+//   numbers are made; kStart: rows before the first
 //   kParameters: numbers of a member's parameters
 //   kWarps, kHeld: warps of a block, and of a multiprocessor
 //   row(block, p, member, q, at, first, owns, n): makes the numbers n of a row, those of age 0, and the cells from row `first` on of lanes
@@ -41,7 +42,8 @@ struct SharingAgent {
       rest = slab;
     }
     if constexpr (kDimensions > 1) at[0] = static_cast<int>(rest) * p.march;
-    at[kLast] = column;
+    // Lanes further on do the same as the last one that is needed.
+    at[kLast] = column < p.n[kLast] + Stage::kHigh ? column : p.n[kLast] - 1 + Stage::kHigh;
     const bool owns = block.lane() >= -Stage::kLow && block.lane() < kColumns - Stage::kLow && column < p.n[kLast];
     Real q[Stage::kParameters + 1] = {};
     WARPLOOM_UNROLL

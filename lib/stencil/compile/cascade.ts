@@ -15,6 +15,8 @@ export interface Link extends Traced {
   readonly from: number;
   /** Nodes. */
   readonly weight: number;
+  /** Whether it runs a row earlier than it has to, after the link that takes its numbers: loads, which take long. */
+  readonly isEarly: boolean;
   /** By how many rows it is ahead of the last link. */
   readonly lead: number;
   /** Rows and columns, counted from the cell at the end, whose numbers are needed. */
@@ -70,7 +72,7 @@ function make(shared: Shared, dimensions: number, s: number): Cascade {
 }
 
 const plainLink = ({ common: { inputs } }: Shared, f: KernelFunction, weights: ReadonlyMap<string, number>): Plain =>
-  ({ f, inputs, takes: [], from: 0, weight: weights.get(f.name) ?? 0 });
+  ({ f, inputs, takes: [], from: 0, weight: weights.get(f.name) ?? 0, isEarly: false });
 
 /** The links up to what cells share, each with what can be taken from neighbours. */
 function taken(shared: Shared, dimensions: number, s: number): Plain[] {
@@ -95,9 +97,10 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
     const sets = new Map<Statement, readonly Statement[]>();
     for (const found of groups) {
       const first = required(found[0]);
-      const count = first.call.results.length, base = from;
-      links.push(linkOf(first, inputOf, { name: `link_${s}_${links.length}`, from, weight: weights.get(first.call.callee) ?? 0 }));
-      from += count;
+      const made = linkOf(first, inputOf, { name: `link_${s}_${links.length}`, from, weight: weights.get(first.call.callee) ?? 0 });
+      links.push(...dimensions > 1 && readsOwn(made) ? fetched(made) : [made]);
+      const base = lastOf(links).from;
+      from = base + first.call.results.length;
       for (const { call: statement, reference } of found) {
         sets.set(statement, statement.results.map((result, i) => {
           const number: Taken = { kind: 'number', index: base + i, offset: reference };
@@ -136,7 +139,30 @@ function linkOf(
   return { ...ordered({
     name, parameters: [...found.values()].map(({ local }) => local), results: made.map(({ type }) => type), buffers: [],
     body: [call(callee, own, made), { kind: 'return', values: made.map(get) }],
-  }, new Map([...found.values()].map(({ input, local }) => [local, input]))), from, weight };
+  }, new Map([...found.values()].map(({ input, local }) => [local, input]))), from, weight, isEarly: false };
+}
+
+/** Whether a link reads fields or coefficients of the cell itself, and nothing else that depends on the cell. */
+const readsOwn = ({ inputs, takes }: Plain): boolean => takes.length === 0
+  && inputs.every((input) => !('offset' in input) || input.offset.every((by) => by === 0));
+
+/** The same link with a link before it that loads what it reads. */
+function fetched(link: Plain): readonly [Plain, Plain] {
+  const { f, inputs, from } = link;
+  const read = new Map<Local, Input>(), inputOf = new Map<Local, Input | Taken>();
+  f.parameters.forEach((local, i) => {
+    const input = required(inputs[i]);
+    inputOf.set(local, 'offset' in input ? { kind: 'number', index: from + read.size, offset: input.offset } : input);
+    if ('offset' in input) read.set(local, input);
+  });
+  const parameters = [...read.keys()];
+  return [{
+    f: {
+      name: `fetch_${f.name}`, parameters, results: parameters.map(({ type }) => type as 'f64'), buffers: [],
+      body: [{ kind: 'return', values: parameters.map(get) }],
+    },
+    inputs: [...read.values()], takes: [], from, weight: 0, isEarly: true,
+  }, { ...link, ...ordered(f, inputOf), from: from + read.size }];
 }
 
 function lastLink(
@@ -145,7 +171,7 @@ function lastLink(
   const used = new Set<Local>();
   walkBody(f.body, { expression: (e) => { if (e.kind === 'get') used.add(e.local); } });
   const parameters = f.parameters.filter((local) => used.has(local));
-  return { ...ordered({ ...f, parameters }, inputOf), from, weight: weights.get(f.name) ?? 0 };
+  return { ...ordered({ ...f, parameters }, inputOf), from, weight: weights.get(f.name) ?? 0, isEarly: false };
 }
 
 /** Parameters that are numbers come first. */
@@ -169,7 +195,7 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
   }));
   const count = from + lastOf(makers).f.results.length;
   const weights = weightsOf({ buffers: [], imports: [], functions: [...callees, finish.f] });
-  const all: readonly Plain[] = [...makers, { ...finish, takes, from: count, weight: weights.get(finish.f.name) ?? 0 }];
+  const all: readonly Plain[] = [...makers, { ...finish, takes, from: count, weight: weights.get(finish.f.name) ?? 0, isEarly: false }];
   const links: Link[] = [];
   let ages = 1;
   for (const each of [...all].reverse()) {
@@ -183,11 +209,15 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
       widen(required(rows), user.rows, row);
       widen(required(columns), user.columns, column);
     }
+    lead += Number(each.isEarly);
     for (const { user, row } of isEnd ? [] : uses) ages = Math.max(ages, lead - user.lead - row + 1);
     links.unshift({ ...each, lead, rows: required(rows), columns: required(columns) });
   }
   const low = Math.min(...links.map(({ columns }) => columns[0])), high = Math.max(...links.map(({ columns }) => columns[1]));
-  return { callees, links, numbers: count, ages, width: lanes + low - high, warps: required(warpsOf[dimensions]), held: required(heldOf[dimensions]) };
+  return {
+    callees, links, numbers: count, ages, width: lanes + low - high, warps: required(warpsOf[dimensions]),
+    held: required(heldOf[dimensions]),
+  };
 }
 
 function widen(range: [number, number], of: readonly [number, number], by: number): void {

@@ -40,7 +40,6 @@ function takenText({ takes, lead }: Link, { links }: Cascade, dimensions: number
 function linkText(link: Link, k: number, { made, program, s, cascade, scalars }: Printing): readonly string[] {
   const { dimensions } = made.names;
   const isEnd = k === cascade.links.length - 1;
-  const low = Math.min(...cascade.links.map(({ columns }) => columns[0]));
   const name = isEnd ? `end_${s}` : `link${k}_${s}`;
   const args = [
     ...made.names.spacing.map((_, axis) => `to[${axis}]`), 'inside', ...scalarTexts(made, scalars, (i) => `q[${i}]`),
@@ -48,16 +47,33 @@ function linkText(link: Link, k: number, { made, program, s, cascade, scalars }:
     ...isEnd ? ['good'] : link.f.results.map((_, i) => `n[${link.from + i}][0]`),
     ...required(cudaParameters(program).get(name)).map((buffer) => pointerText(made, buffer)),
   ];
-  const conditions = [
-    ...dimensions === 1 ? [] : [`at[0] + ${link.lead} >= first + (${link.rows[0]})`],
-    ...isEnd ? ['owns'] : [`block.lane() >= ${link.columns[0] - low}`, `at[kLast] < p.n[kLast] + ${link.columns[1]}`],
-  ];
   const to = made.names.spacing.map((_, axis) => (axis === 0 && dimensions > 1 ? `at[0] + ${link.lead}` : `at[${axis}]`));
+  const condition = isEnd ? `if (owns${dimensions === 1 ? '' : ' && at[0] >= first'}) `
+    : link.isEarly ? `if (to[0] < p.n[0] + ${link.rows[1]}) ` : '';
   return [
-    '    {', ...takenText(link, cascade, dimensions), `      if (${conditions.join(' && ')}) {`,
-    `        const int to[kDimensions] = {${to.join(', ')}};`,
-    `        [[maybe_unused]] const bool inside = ${insideText(link, dimensions)};`,
-    `        ${cName(name)}(${args.join(', ')});`, '      }', '    }',
+    '    {', ...takenText(link, cascade, dimensions),
+    `      const int to[kDimensions] = {${to.join(', ')}};`,
+    `      [[maybe_unused]] const bool inside = ${insideText(link, dimensions)};`,
+    `      ${condition}${cName(name)}(${args.join(', ')});`, '    }',
+  ];
+}
+
+/** All links of a row. Those of numbers run from the first row on for which one of them is needed: others then make what no one takes. */
+function rowText(printing: Printing): readonly string[] {
+  const { cascade: { links }, made: { names: { dimensions } } } = printing;
+  const texts = links.map((link, k) => linkText(link, k, printing));
+  const isFirst = ({ takes }: Link): boolean => takes.every(({ index }) => links.some(({ from, isEarly, f: { results } }) =>
+    isEarly && index >= from && index < from + results.length));
+  const firsts = links.flatMap((link, k) => (isFirst(link) ? [k] : []));
+  // Loads follow what takes them: they are for the next row.
+  const ordered = [...firsts.filter((k) => !required(links[k]).isEarly), ...firsts.filter((k) => required(links[k]).isEarly)];
+  const rest = links.slice(0, -1).flatMap((link, k) => (isFirst(link) ? [] : [{ link, text: required(texts[k]) }]));
+  const start = Math.min(...rest.map(({ link: { rows: [low], lead } }) => low - lead));
+  return [
+    ...ordered.flatMap((k) => required(texts[k])),
+    ...rest.length === 0 || dimensions === 1 ? rest.flatMap(({ text }) => text)
+      : [`    if (at[0] >= first + (${start})) {`, ...rest.flatMap(({ text }) => text), '    }'],
+    ...required(texts.at(-1)),
   ];
 }
 
@@ -71,12 +87,13 @@ export function sharingText(
   const start = Math.min(...links.map(({ lead, rows }) => rows[0] - lead));
   return [
     `  static constexpr int kNumbers = ${numbers}, kAges = ${ages}, kWidth = ${width}, kParameters = ${parameters.length};`,
-    `  static constexpr int kStart = ${dimensions === 1 ? 0 : start}, kLow = ${Math.min(...links.map(({ columns }) => columns[0]))};`,
+    `  static constexpr int kStart = ${dimensions === 1 ? 0 : start}, kLow = ${Math.min(...links.map(({ columns }) => columns[0]))},`,
+    `                       kHigh = ${Math.max(...links.map(({ columns }) => columns[1]))};`,
     `  static constexpr int kLast = kDimensions - 1, kWarps = ${warps}, kHeld = ${held};`,
     '  static WARPLOOM_DEVICE int row(const device::Block& block, const Parameters& p, int64_t member, const Real (&q)[kParameters + 1],',
     '                                 const int (&at)[kDimensions], [[maybe_unused]] int first, bool owns, Real (&n)[kNumbers][kAges]) {',
     '    int good = 1;',
-    ...links.flatMap((link, k) => linkText(link, k, { made, program, s, cascade, scalars })),
+    ...rowText({ made, program, s, cascade, scalars }),
     '    return good;', '  }',
   ];
 }
