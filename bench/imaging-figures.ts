@@ -60,20 +60,19 @@ export function imagingTables({ rows }: Report): string {
 export async function writeImagingFigures(path: string, report: Report): Promise<boolean> {
   const bars = imagingBars(report.rows);
   if (bars.length === 0) return false;
+  const marks = bars.map((bar) => ({ ...bar, what: `${bar.figure}, ${bar.size}` }));
   const svg = await plotSvg({
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
-    title: `${report.domain} on ${report.deviceName}`, background: 'white',
-    data: { values: bars },
-    facet: { field: 'figure', type: 'nominal', title: null, sort: null }, columns: 2,
-    resolve: { scale: { x: 'independent', y: 'independent' } },
-    spec: {
-      width: 420, height: 220, mark: { type: 'point', filled: true, size: 70 },
-      encoding: {
-        x: { field: 'size', type: 'nominal', title: 'size', sort: null, axis: { labelAngle: 0 } },
-        y: { field: 'microseconds', type: 'quantitative', title: 'µs', scale: { type: 'log' } },
-        color: { field: 'method', type: 'nominal', sort: null, title: null, scale: { scheme: 'tableau20' } },
-        shape: { field: 'method', type: 'nominal', sort: null, title: null },
+    title: { text: `${report.domain} on ${report.deviceName}`, anchor: 'start', subtitle: 'by voxels along a side (size^2: of a picture, size^3: of a volume)' },
+    data: { values: marks }, width: 520, height: { step: 15 }, mark: { type: 'point', filled: true, size: 55, opacity: 1 },
+    encoding: {
+      y: { field: 'what', type: 'nominal', title: null, sort: null, axis: { labelLimit: 340, grid: true, gridOpacity: 0.4 } },
+      x: {
+        field: 'microseconds', type: 'quantitative', title: 'time (µs)', scale: { type: 'log' },
+        axis: { orient: 'bottom', values: Array.from({ length: 10 }, (_, i) => 10 ** (i - 2)), format: '~r' },
       },
+      color: { field: 'method', type: 'nominal', sort: null, title: null, scale: { scheme: 'tableau20' }, legend: { symbolLimit: 0 } },
+      shape: { field: 'method', type: 'nominal', sort: null, title: null },
     },
   });
   if (svg === undefined) return false;

@@ -26,21 +26,31 @@ export function barsOf(rows: readonly Row[]): Bar[] {
   return [...bars.values()];
 }
 
+/** What the horizontal axis shows. */
+const axes: Readonly<Record<string, string>> = { kernel: 'arrays × elements', scan: 'arrays × elements', stencil: 'equation and cells' };
+
+const isDimensions = (precision: string): boolean => /^[1-3]$/.test(precision);
+
 /** Writes `path` (SVG); false where there is nothing to draw or vega is not installed. */
 export async function writePlot(path: string, report: Report): Promise<boolean> {
   const bars = barsOf(report.rows);
   if (bars.length === 0) return false;
+  const panels = bars.map((bar) => (isDimensions(bar.precision) ? { ...bar, precision: `${bar.precision}D` } : bar));
+  const most = Math.max(100, ...bars.map(({ percent }) => percent));
   const svg = await plotSvg({
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
-    title: `${report.domain} on ${report.deviceName}: share of the copy floor`,
-    data: { values: bars },
+    title: {
+      text: `${report.domain} on ${report.deviceName}: share of the copy floor`,
+      ...(report.domain === 'stencil' ? { subtitle: '100 %: every step reads and writes all cells at the rate of a copy; passes of several steps do so once' } : {}),
+    },
+    data: { values: panels }, ...(report.domain === 'stencil' ? { resolve: { scale: { x: 'independent', xOffset: 'independent' } } } : {}),
     facet: { row: { field: 'precision', type: 'nominal', title: null } },
     spec: {
       width: 900, height: 220, mark: 'bar',
       encoding: {
-        x: { field: 'shape', type: 'nominal', title: 'systems × unknowns', sort: null, axis: { labelAngle: -20 } },
+        x: { field: 'shape', type: 'nominal', title: axes[report.domain] ?? 'systems × unknowns', sort: null, axis: { labelAngle: -20, labelLimit: 300 } },
         xOffset: { field: 'method', type: 'nominal', sort: null },
-        y: { field: 'percent', type: 'quantitative', title: '% of the floor', scale: { domain: [0, 100] } },
+        y: { field: 'percent', type: 'quantitative', title: '% of the floor', scale: { domain: [0, most], nice: most > 100 } },
         color: { field: 'method', type: 'nominal', sort: null, title: null, scale: { scheme: 'tableau20' } },
       },
     },

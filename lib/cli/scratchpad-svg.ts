@@ -68,6 +68,7 @@ function axes({ x, title }: Panel, lines: readonly number[], bytes: number): str
     const y = top + panelHeight - at / bytes * panelHeight;
     parts.push(`<path d="M${x - 4} ${number(y)}H${x}" stroke="currentColor"/>`, text(x - 8, y + 4, String(at), 'text-anchor="end"'));
   }
+  parts.push(text(0, 0, 'bytes', `text-anchor="middle" transform="translate(${x - 52} ${top + panelHeight / 2}) rotate(-90)"`));
   const every = step(points, 10);
   for (let point = 0; point < points; point += every) {
     const at = x + (point + 0.5) / points * panelWidth;

@@ -9,7 +9,7 @@ export const noPictures = 'no pictures: install the optional packages vega and v
 /** The look of all charts: titles at the left, texts of a size that can be read, legends in full colour. */
 const look = {
   background: 'white', title: { anchor: 'start', fontSize: 14, subtitleFontSize: 12 },
-  axis: { labelFontSize: 11, titleFontSize: 12 }, legend: { labelFontSize: 11, titleFontSize: 12, symbolOpacity: 1 },
+  axis: { labelFontSize: 11, titleFontSize: 12 }, legend: { labelFontSize: 11, titleFontSize: 12, symbolOpacity: 1, labelLimit: 320 },
   header: { labelFontSize: 12 },
 } as const;
 

@@ -193,7 +193,7 @@ export function historyPlot(title: string, series: Readonly<Record<string, Array
     mark: { type: 'line', strokeWidth: 1.5, point: values.length <= 40 },
     encoding: {
       x: { field: 'iteration', type: 'quantitative' },
-      y: { field: 'value', type: 'quantitative', title: null, scale: log ? { type: 'log' } : { zero: false } },
+      y: { field: 'value', type: 'quantitative', title: Object.keys(series).join(', '), scale: log ? { type: 'log' } : { zero: false } },
       color: { field: 'series', type: 'nominal', title: null },
     },
   };
