@@ -72,7 +72,7 @@ function panelOf({ title, x, y, picture, shown, bar = true }: MapPanel, isPlace:
           x: axis(x, 'x'), y: axis(y, 'y'),
           color: {
             field: 'value', type: 'quantitative', scale: { domain: range, scheme: 'inferno' },
-            legend: bar ? { title: shown.title, gradientLength, tickCount: Math.max(3, Math.round(gradientLength / 45)) } : null,
+            legend: bar ? { title: shown.title, gradientLength, tickCount: Math.max(5, Math.round(gradientLength / 45)) } : null,
           },
         },
       },
