@@ -63,7 +63,10 @@ export async function writeImagingFigures(path: string, report: Report): Promise
   const marks = bars.map((bar) => ({ ...bar, what: `${bar.figure}, ${bar.size}` }));
   const svg = await plotSvg({
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
-    title: { text: `${report.domain} on ${report.deviceName}`, anchor: 'start', subtitle: 'by voxels along a side (size^2: of a picture, size^3: of a volume)' },
+    title: {
+      text: `${report.domain} on ${report.deviceName}`, anchor: 'start',
+      subtitle: 'by voxels along a side (size^2: of a picture, size^3: of a volume)',
+    },
     data: { values: marks }, width: 520, height: { step: 15 }, mark: { type: 'point', filled: true, size: 55, opacity: 1 },
     encoding: {
       y: { field: 'what', type: 'nominal', title: null, sort: null, axis: { labelLimit: 340, grid: true, gridOpacity: 0.4 } },

@@ -36,14 +36,16 @@ export async function writePlot(path: string, report: Report): Promise<boolean> 
   const bars = barsOf(report.rows);
   if (bars.length === 0) return false;
   const panels = bars.map((bar) => (isDimensions(bar.precision) ? { ...bar, precision: `${bar.precision}D` } : bar));
+  const isStencil = report.domain === 'stencil';
   const most = Math.max(100, ...bars.map(({ percent }) => percent));
   const svg = await plotSvg({
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     title: {
       text: `${report.domain} on ${report.deviceName}: share of the copy floor`,
-      ...(report.domain === 'stencil' ? { subtitle: '100 %: every step reads and writes all cells at the rate of a copy; passes of several steps do so once' } : {}),
+      ...(isStencil ? { subtitle: '100 %: every step reads and writes all cells, as fast as a copy; passes of several steps do so once' } : {}),
     },
-    data: { values: panels }, ...(report.domain === 'stencil' ? { resolve: { scale: { x: 'independent', xOffset: 'independent' } } } : {}),
+    data: { values: panels },
+    ...(isStencil ? { resolve: { scale: { x: 'independent', xOffset: 'independent' } } } : {}),
     facet: { row: { field: 'precision', type: 'nominal', title: null } },
     spec: {
       width: 900, height: 220, mark: 'bar',

@@ -236,7 +236,10 @@ export async function writeStreamFigures(path: string, report: Report): Promise<
     encoding: {
       x: { field: 'program', type: 'nominal', title: null, sort: null, axis: { labelAngle: -20 } },
       xOffset: { field: 'method', type: 'nominal', sort: null },
-      y: { field: 'times', type: 'quantitative', title: 'times the baseline', scale: { type: 'symlog' }, axis: { values: [0, 1, 10, 100, 1000, 10_000, 100_000] } },
+      y: {
+        field: 'times', type: 'quantitative', title: 'times the baseline', scale: { type: 'symlog' },
+        axis: { values: [0, 1, 10, 100, 1000, 10_000, 100_000] },
+      },
       color: { field: 'method', type: 'nominal', sort: null, title: null, scale: { scheme: 'tableau10' } },
     },
   });

@@ -120,10 +120,12 @@ describe('parts of pictures', function () {
     const row = (id: string, value: number, more: Partial<Row> = {}): Row => ({ id, value, unit: 's', spread: 0, ...more });
     const path = join(folder, 'figure.svg');
     const figures: readonly [typeof writePlot, string, readonly Row[], RegExp, readonly string[]][] = [
-      [writePlot, 'tridiagonal', [row('batch/4x8/float32/hot/auto', 2e-6, { limit: 1e-6, peers: { other: 4e-6 } })], /share of the copy floor/, ['systems × unknowns', '% of the floor']],
+      [writePlot, 'tridiagonal', [row('batch/4x8/float32/hot/auto', 2e-6, { limit: 1e-6, peers: { other: 4e-6 } })], /share of the copy floor/,
+        ['systems × unknowns', '% of the floor']],
       [writePlot, 'stencil', [row('stencil/heat/2/8x8/streaming', 1e-6, { limit: 1.17e-5 })], /share of the copy floor/, ['equation and cells', '% of the floor']],
       [writeCallsFigure, 'calls', [row('call/solve/4x8/float32/device', 2e-6, { peers: { JAX: 9e-6 } })], /^Calls on one H0/, ['times as long as Warploom']],
-      [writeServeFigure, 'serve', [row('serve/solve/64/batched', 900, { figures: { p99: 0.002 } })], /^The server on one H0/, ['requests per second', '99th percentile of the latency, ms']],
+      [writeServeFigure, 'serve', [row('serve/solve/64/batched', 900, { figures: { p99: 0.002 } })], /^The server on one H0/,
+        ['requests per second', '99th percentile of the latency, ms']],
       [writeFigures, 'swept', [16, 32].map((n) => row(`heat/float64/${n}/classic`, n * 1e-6)), /^swept on H0$/, ['points', 'µs per time step', 'speed-up over classic']],
       [writeImagingFigures, 'imaging', [row('tv/iteration/64', 7e-6, { peers: { cuCIM: 7e-4 } })], /^imaging on H0/, ['time (µs)']],
       [writeStreamFigures, 'stream', [row('stream/dct/auto', 5e9, { peers: { baseline: 2e6 } })], /items a second/, ['times the baseline']],
