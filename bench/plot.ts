@@ -42,7 +42,7 @@ export async function writePlot(path: string, report: Report): Promise<boolean> 
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     title: {
       text: `${report.domain} on ${report.deviceName}: share of the copy floor`,
-      ...(isStencil ? { subtitle: '100 %: every step reads and writes all cells, as fast as a copy; passes of several steps do so once' } : {}),
+      ...(isStencil ? { subtitle: '100 %: every step reads and writes all cells like a copy; passes of several steps do so once' } : {}),
     },
     data: { values: panels },
     ...(isStencil ? { resolve: { scale: { x: 'independent', xOffset: 'independent' } } } : {}),
@@ -50,7 +50,10 @@ export async function writePlot(path: string, report: Report): Promise<boolean> 
     spec: {
       width: 900, height: 220, mark: 'bar',
       encoding: {
-        x: { field: 'shape', type: 'nominal', title: axes[report.domain] ?? 'systems × unknowns', sort: null, axis: { labelAngle: -20, labelLimit: 300 } },
+        x: {
+          field: 'shape', type: 'nominal', title: axes[report.domain] ?? 'systems × unknowns', sort: null,
+          axis: { labelAngle: -20, labelLimit: 300 },
+        },
         xOffset: { field: 'method', type: 'nominal', sort: null },
         y: { field: 'percent', type: 'quantitative', title: '% of the floor', scale: { domain: [0, most], nice: most > 100 } },
         color: { field: 'method', type: 'nominal', sort: null, title: null, scale: { scheme: 'tableau20' } },

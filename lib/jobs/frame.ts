@@ -20,6 +20,8 @@ export interface Frame {
   readonly axes: readonly FrameAxis[];
   /** Values of each field by name, one for each point; null for NaN and infinities, which JSON does not have. */
   readonly fields: Readonly<Record<string, readonly (number | null)[]>>;
+  /** Totals over the whole domain by name, where the equation has such: `totalMass`, `totalEnergy`, `totalOfU`; null as in `fields`. */
+  readonly totals?: Readonly<Record<string, number | null>>;
 }
 
 /** A state as a kind of job has it: axes, the last varying fastest, and fields over all of their points. */
@@ -36,8 +38,8 @@ function kept(extent: number, most: number): number[] {
   return Array.from({ length: most }, (_, i) => Math.round((i * (extent - 1)) / (most - 1)));
 }
 
-/** Thins a state out to at most `most` points along each of at most two axes. */
-export function frameOf({ step, time, axes, fields }: FrameState, most: number): Frame {
+/** Thins a state out to at most `most` points along each of at most two axes; `totals` are added to it. */
+export function frameOf({ step, time, axes, fields }: FrameState, most: number, totals: Readonly<Record<string, number>> = {}): Frame {
   const extents = axes.map(([, places]) => places.length);
   const stride = extents.map((_, axis) => extents.slice(axis + 1).reduce((a, b) => a * b, 1));
   const shown = axes.slice(0, 2).map(([name, places], axis) =>
@@ -49,5 +51,7 @@ export function frameOf({ step, time, axes, fields }: FrameState, most: number):
     step, time,
     axes: shown.map(({ name, places, at }) => ({ name, values: at.map((i) => elementAt(places, i)) })),
     fields: Object.fromEntries(Object.entries(fields).map(([name, values]) => [name, points.map((i) => plain(elementAt(values, i)))])),
+    ...(Object.keys(totals).length === 0 ? {}
+      : { totals: Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, plain(value)])) }),
   };
 }

@@ -76,6 +76,8 @@ export interface JobKind<Name extends string = string, Schema extends z.ZodType 
   readonly moreInputs?: (job: z.infer<Schema>, resolve: Resolve) => Promise<readonly InputFile[]>;
   /** Runs one item. */
   readonly run: ItemFunction<z.infer<Schema>>;
+  /** Totals of a simulation's state over its domain, such as mass and energy, for whoever follows it. */
+  readonly totals?: (job: z.infer<Schema>, state: FrameState) => Readonly<Record<string, number>>;
   /** Draws the pictures of a finished item again, from its results, with colours of these ranges. */
   readonly recolour?: (
     job: z.infer<Schema>, context: Pick<ItemContext, 'input' | 'folder'>, colours: ColourRanges,

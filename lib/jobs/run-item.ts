@@ -83,12 +83,15 @@ async function compute(task: ItemTask, devices: Devices, { signal, onEvent }: It
   const device = await devices.of(task.device);
   const warnings: string[] = [];
   const start = performance.now();
-  const done = await kindOf(item.job).run(item.job, {
+  const kind = kindOf(item.job);
+  const done = await kind.run(item.job, {
     device, input: inputResolver(inputs), folder, signal, hash: item.hash,
     onProgress: (at, total, figures) =>
       onEvent({ event: 'progress', ...names, done: at, total, ...(figures === undefined ? {} : { figures }) }),
     show: (state) => {
-      if (frames !== undefined) onEvent({ event: 'frame', ...names, frame: frameOf(state(), frames) });
+      if (frames === undefined) return;
+      const shown = state();
+      onEvent({ event: 'frame', ...names, frame: frameOf(shown, frames, kind.totals?.(item.job, shown)) });
     },
     warn: (note) => {
       warnings.push(note);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jobs } from '../../lib/index.ts';
 import { frameOf } from '../../lib/jobs/frame.ts';
+import { jobSchema, kindOf } from '../../lib/jobs/kinds/index.ts';
 
 describe('jobs that a program follows', function () {
   this.timeout(60_000);
@@ -35,6 +36,56 @@ describe('jobs that a program follows', function () {
     equal(events.filter((event) => event === 'skipped').length, 2);
     await rejects(jobs.run(job, { results, backend: 'cpu' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'backend' });
     await rejects(jobs.items(5 as never), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'job' });
+  });
+
+  it('frames have the totals that an equation conserves, or those of its fields', async () => {
+    const totals = async (job: object): Promise<jobs.Frame[]> => {
+      const frames: jobs.Frame[] = [];
+      await jobs.run({ name: 'totals', snapshots: 3, until: { steps: 6 }, ...job } as unknown as jobs.JobDescription, {
+        results, backend: 'cpu', again: true, frames: 64, onProgress: (event) => { if (event.event === 'frame') frames.push(event.frame); },
+      });
+      equal(frames.length, 4);
+      return frames;
+    };
+    const near = (a: number | null | undefined, b: number, tolerance = 1e-12): void => {
+      ok(Math.abs(a! - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} and ${b}`);
+    };
+    const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+    // A wave: what is drawn is everything, so its energy can be summed here.
+    for (const boundary of ['periodic', 'mirror']) {
+      const wave = await totals({ kind: 'stencil', equation: 'wave', shape: [20], spacing: 0.5, dt: 0.05, parameters: { c: 2 }, boundary,
+        initial: { u: '(x) => Math.cos(2 * Math.PI * x / 10)', v: 0 } });
+      for (const { fields, totals: own } of wave) {
+        const [u, v] = [fields['u'] as number[], fields['v'] as number[]];
+        const slopes = u.map((value, i) => (i < 19 ? u[i + 1]! - value : boundary === 'periodic' ? u[0]! - value : 0) / 0.5);
+        near(own!['totalEnergy'], 0.25 * (sum(v.map((value) => value * value)) + 4 * sum(slopes.map((slope) => slope * slope))));
+        near(own!['totalEnergy'], wave[0]!.totals!['totalEnergy']!, 1e-6);
+      }
+    }
+    // The others of states made here.
+    const made = (job: object, extents: readonly number[], fields: Record<string, (cell: number) => number>): Readonly<Record<string, number>> => {
+      const parsed = jobSchema.parse({ name: 'totals', kind: 'stencil', ...job });
+      const axes = extents.map((extent, axis) => ['xyz'[axis]!, Array.from({ length: extent }, (_, i) => 0.5 * i)] as const);
+      const cells = extents.reduce((a, b) => a * b, 1);
+      const values = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Float64Array.from({ length: cells }, (_, i) => value(i))]));
+      return kindOf(parsed).totals!(parsed, { step: 0, time: 0, axes, fields: values });
+    };
+    const plane = [4, 6];
+    const water = made({ equation: 'shallow-water', parameters: { g: 10 } }, plane, { h: () => 2, hu: () => 1, hv: () => 3 });
+    deepStrictEqual(water, { totalMass: 12, totalEnergy: 6 * (0.5 * 10 * 4 + 0.5 * 10 / 2) });
+    deepStrictEqual(made({ equation: 'euler' }, plane, { rho: (i) => i, mx: () => 9, my: () => 9, E: () => 3 }), { totalMass: (23 * 12) / 4, totalEnergy: 18 });
+    const light = { Ex: () => 0, Ey: () => 0, Ez: () => 2, Hx: () => 1, Hy: () => 0, Hz: () => 0 };
+    deepStrictEqual(made({ equation: 'maxwell' }, [3, 4, 5], light), { totalEnergy: (0.5 * (4 + 1) * 60) / 8 });
+    deepStrictEqual(made({ equation: 'maxwell', coefficients: { eps: 3 } }, plane, { Ez: () => 2, Hx: () => 1, Hy: () => 0 }), { totalEnergy: 6 * 0.5 * (3 * 4 + 1) });
+    deepStrictEqual(made({ equation: 'gray-scott' }, plane, { u: () => 1, v: (i) => i }), { totalOfU: 6, totalOfV: 69 });
+    const slope = made({ equation: 'wave', parameters: { c: 2 }, boundary: 'mirror' }, plane, { u: (i) => i % 6, v: () => 0 });
+    deepStrictEqual(slope, { totalEnergy: (0.5 * 4 * 20 * 4) / 4 });
+    deepStrictEqual(made({ equation: 'burgers' }, [1], { u: () => 3 }), { totalOfU: 3, totalEnergy: 4.5 });
+    const tube = { kind: 'simulate', equation: 'euler', n: 12, until: { steps: 1 } };
+    const gas = { density: () => 2, velocity: () => 1, pressure: () => 1, energy: () => 5 };
+    deepStrictEqual(made(tube, [12], gas), { totalMass: 12, totalEnergy: 30 });
+    const rod = await totals({ kind: 'simulate', equation: 'heat', n: 12, dx: 0.5, initial: { kind: 'cosine', mode: 0 }, dt: 0.01, boundary: 'reflective' });
+    near(rod[3]!.totals!['totalOfU'], 6);
   });
 
   it('frames hold the states of all snapshots, thinned out', async () => {

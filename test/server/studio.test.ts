@@ -137,6 +137,7 @@ describe('the studio', function () {
     strictEqual(await page.getByRole('status').innerText(), 'The job is finished');
     await page.getByRole('img', { name: /^Profile of u at time 3, from / }).waitFor();
     await page.getByRole('img', { name: /^u over space and time/ }).waitFor();
+    await page.getByRole('img', { name: /^total of u over time, .* at time 3$/ }).waitFor();
     const size = await page.locator('canvas[role=img]').first().evaluate((canvas: any) => (canvas.width * canvas.height) as number);
     ok(size > 10_000);
     await page.locator('#live-time').press('Home'); // the keys of a slider

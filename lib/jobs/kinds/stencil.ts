@@ -1,5 +1,6 @@
 // The `stencil` job: an equation of the user's on a grid.
 import type { JobKind } from '../kind.ts';
+import { stencilTotals } from '../stencil/totals.ts';
 import { stencilJobSchema, type StencilJob } from '../stencil/schema.ts';
 
 function filesOf(field: string, values: StencilJob['initial']): [string, unknown][] {
@@ -18,6 +19,7 @@ export const stencilKind: JobKind<'stencil', typeof stencilJobSchema> = {
     await (await import('../stencil/plan.ts')).planOf(job, resolve); // refuses what is wrong before anything runs
     return [];
   },
+  totals: stencilTotals,
   run: async (job, context) => (await import('../stencil/item.ts')).stencilItem(job, context),
   recolour: async (job, context, colours) => (await import('../stencil/pictures.ts')).redrawMaps(job, context, colours),
 };

@@ -3,6 +3,8 @@ import { isThere } from '../../core/files.ts';
 import { elementAt } from '../../core/known.ts';
 import { FieldSeries } from '../../files/zarr.ts';
 import { frameOf, type Frame } from '../../jobs/frame.ts';
+import { kindOf } from '../../jobs/kinds/index.ts';
+import type { JobItem } from '../../jobs/loaded.ts';
 import { RequestError } from '../errors.ts';
 
 /** Numbers that an answer has at most, snapshots of it, and points along an axis. */
@@ -15,7 +17,9 @@ function evenly(count: number, most: number): number[] {
 }
 
 /** The frames of a result.zarr; those that were never written are left out. */
-export async function framesOf(folder: string, item: string): Promise<{ readonly frames: readonly (Frame & { readonly item: string })[] }> {
+export async function framesOf(
+  folder: string, { name: item, job }: Pick<JobItem, 'name' | 'job'>,
+): Promise<{ readonly frames: readonly (Frame & { readonly item: string })[] }> {
   if (!isThere(folder)) throw new RequestError(404, 'the item has no snapshots');
   const { series, fields, axes, times, steps } = await FieldSeries.open(folder);
   const isLine = axes.length === 1;
@@ -25,7 +29,8 @@ export async function framesOf(folder: string, item: string): Promise<{ readonly
   const frames: (Frame & { item: string })[] = [];
   for (const index of places) {
     const values = Object.fromEntries(await Promise.all(fields.map(async (name) => [name, await series.read(name, index)] as const)));
-    const frame = frameOf({ step: steps?.[index] ?? index, time: elementAt(times, index), axes, fields: values }, most);
+    const state = { step: steps?.[index] ?? index, time: elementAt(times, index), axes, fields: values };
+    const frame = frameOf(state, most, kindOf(job).totals?.(job, state));
     if (Object.values(frame.fields).some((field) => field.some((value) => value !== null))) frames.push({ item, ...frame });
   }
   return { frames };

@@ -74,7 +74,7 @@ async function itemFrames(job: Submission, name: string): Promise<object> {
   const item = job.job.items.find((each) => each.name === name);
   if (item === undefined) throw new RequestError(404, 'the job has no such item');
   if (job.state === 'running') throw new RequestError(409, 'the job is running: follow its events, or pause it');
-  return framesOf(join(job.results, job.job.name, item.name, 'result.zarr'), item.name);
+  return framesOf(join(job.results, job.job.name, item.name, 'result.zarr'), item);
 }
 
 /** Adds the routes. */

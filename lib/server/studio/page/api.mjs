@@ -8,7 +8,7 @@
  */
 /**
  * @typedef {{ item: string, step: number, time: number, axes: { name: string, values: number[] }[],
- *   fields: Record<string, (number | null)[]> }} Frame
+ *   fields: Record<string, (number | null)[]>, totals?: Record<string, number | null> }} Frame
  */
 
 const key = 'warploom-token';

@@ -78,7 +78,8 @@ function Speed({ seen: { job, marks } }) {
   const same = marks.filter(({ item }) => item === last.item);
   const begin = same[0] ?? last;
   const rate = last.at > begin.at ? (last.done - begin.done) / (last.at - begin.at) : NaN;
-  return html`<div><dt>Speed</dt><dd>${Number.isFinite(rate) ? `${numberText(rate, 3)} steps per second` : 'measuring…'}</dd></div>
+  const unit = Number.isInteger(job.progress?.total) ? 'steps' : 'units of time';
+  return html`<div><dt>Speed</dt><dd>${Number.isFinite(rate) ? `${numberText(rate, 3)} ${unit} per second` : 'measuring…'}</dd></div>
     <div><dt>Time left</dt><dd>${gained > 0 ? `about ${secondsText(((1 - last.share) * seconds) / gained)}` : 'unknown'}</dd></div>`;
 }
 
@@ -136,7 +137,7 @@ export function JobView({ id }) {
       <dl class="inline">
         <div><dt>Done</dt><dd>${Math.floor(100 * share)} %${share === 1 && job.state === 'running' ? ', writing results' : ''}</dd></div>
         ${job.items > 1 && html`<div><dt>Items</dt><dd>${job.finishedItems} of ${job.items}</dd></div>`}
-        ${job.progress !== undefined && html`<div><dt>Steps</dt>
+        ${job.progress !== undefined && html`<div><dt>${Number.isInteger(job.progress.total) ? 'Steps' : 'Time'}</dt>
           <dd>${numberText(job.progress.done)} of ${numberText(job.progress.total)}</dd></div>`}
         <${Speed} seen=${seen} />
         ${figures.map(([name, value]) => html`<div><dt>${nameText(name)}</dt><dd>${numberText(value)}</dd></div>`)}

@@ -76,6 +76,28 @@ export function FiguresView({ figures }) {
     })}</div></section>`;
 }
 
+/**
+ * The range of a total; one that changes by rounding only is drawn as a level line.
+ * @param {(number | null)[]} values
+ * @returns {[number, number]}
+ */
+function totalRange(values) {
+  const [low, high] = rangeOf(values), size = Math.max(Math.abs(low), Math.abs(high));
+  return high - low > 1e-9 * size ? [low, high] : [low - 0.05 * size, high + 0.05 * size];
+}
+
+/** Totals over the domain, such as mass and energy. @param {{ frames: Frame[] }} props */
+function TotalsView({ frames }) {
+  const last = frames.at(-1)?.totals ?? {};
+  return html`${Object.keys(last).map((name) => {
+    const values = frames.map(({ totals }) => totals?.[name] ?? null), title = nameText(name);
+    return html`<figure key=${name}><figcaption>${title}: ${numberText(last[name] ?? NaN, 6)}</figcaption>
+      <${LinePlot} x=${frames.map(({ time }) => time)} lines=${[{ label: title, values }]} xLabel="time" yLabel=${title}
+        height=${220} range=${totalRange(values)}
+        label=${`${title} over time, ${numberText(last[name] ?? NaN, 6)} at time ${numberText(frames.at(-1)?.time ?? 0)}`} /></figure>`;
+  })}`;
+}
+
 /** @param {{ frames: Frame[], shownAt: number, onChange: (at: number | undefined) => void }} props */
 function TimeSlider({ frames, shownAt, onChange }) {
   const time = frames[shownAt]?.time ?? 0;
@@ -112,5 +134,6 @@ export function FramesView({ frames, title }) {
         <${SpaceTime} frames=${frames} field=${field} range=${range} /></figure>`}
       ${frames.length > 1 && html`<figure><figcaption>Mean, greatest and least ${field} of the points shown</figcaption>
         <${Extremes} frames=${frames} field=${field} /></figure>`}
+      ${frames.length > 1 && html`<${TotalsView} frames=${frames} />`}
     </div></section>`;
 }
