@@ -56,15 +56,22 @@ function roomy([low, high]) {
   return [low - room, high + room];
 }
 
+/** Digits by which the numbers at an axis differ. @param {number[]} splits */
+function digitsOf(splits) {
+  const [first = 0, second = first] = splits, size = Math.max(...splits.map(Math.abs));
+  const digits = second === first || size === 0 ? 0 : Math.ceil(Math.log10(size / Math.abs(second - first))) + 2;
+  return Math.min(15, Math.max(5, digits));
+}
+
 /** Room for the numbers at an axis. @param {unknown} _ @param {string[] | null} texts */
-const axisWidth = (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length));
+const axisWidth = (_, texts) => 22 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length));
 
 /** @param {{ xLabel: string, yLabel: string, lines: Line[], width: number, height: number }} props @returns {any} */
 function lineOptions({ xLabel, yLabel, lines, width, height }) {
   const axis = {
     stroke: colour('text'), font: '12px system-ui, sans-serif', labelFont: '13px system-ui, sans-serif', labelSize: 22,
     grid: { stroke: colour('grid'), width: 1 }, ticks: { stroke: colour('grid'), width: 1 },
-    values: (/** @type {unknown} */ _, /** @type {number[]} */ splits) => splits.map((value) => numberText(value, 5)),
+    values: (/** @type {unknown} */ _, /** @type {number[]} */ splits) => splits.map((value) => numberText(value, digitsOf(splits))),
   };
   return {
     width, height, scales: { x: { time: false }, y: { auto: false } }, legend: { live: false, show: lines.length > 1 }, pxAlign: 0,
