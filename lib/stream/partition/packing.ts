@@ -25,8 +25,16 @@ function checkJobs(sizes: readonly number[], processors: number): void {
 export function packingBound(sizes: readonly number[], processors: number): number {
   checkJobs(sizes, processors);
   const sorted = [...sizes].sort((a, b) => b - a);
-  let bound = Math.max(sorted[0] ?? 0, sorted.reduce((sum, size) => sum + size, 0) / processors);
-  for (let h = 1; h * processors < sorted.length; ++h) {
+  // Differences of sums up to an index tell which h can matter; only these are added up, so that the bound has no error of cancellation.
+  const upTo = new Float64Array(sorted.length + 1);
+  sorted.forEach((size, at) => { upTo[at + 1] = elementAt(upTo, at) + size; });
+  const roughly = (h: number): number => elementAt(upTo, h * processors + 1) - elementAt(upTo, h * (processors - 1));
+  const most = Math.floor((sorted.length - 1) / processors);
+  let rough = Math.max(sorted[0] ?? 0, elementAt(upTo, sorted.length) / processors);
+  for (let h = 1; h <= most; ++h) rough = Math.max(rough, roughly(h));
+  let bound = Math.max(sorted[0] ?? 0, elementAt(upTo, sorted.length) / processors);
+  for (let h = 1; h <= most; ++h) {
+    if (roughly(h) < rough * (1 - 1e-6)) continue;
     let sum = 0;
     for (let back = 0; back <= h; ++back) sum += elementAt(sorted, h * processors - back);
     bound = Math.max(bound, sum);
