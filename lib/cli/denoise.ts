@@ -2,12 +2,13 @@
 import { writeFileAtomic } from '../core/files.ts';
 import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
-import { denoiseJobSchema, denoisePreview, runDenoise } from '../jobs/kinds/denoise.ts';
+import { panelsFile } from '../jobs/images/labelled.ts';
+import { denoiseJobSchema, denoisePanels, runDenoise } from '../jobs/kinds/denoise.ts';
 import { loadImage, rescale } from '../jobs/images/input.ts';
 import { outputMeta } from '../jobs/images/output.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imageResult, inputFlag, outputFlag, parseImageJob, realFlag,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imageResult, inputFlag, outputFlag, parseImageJob, previewFlag, realFlag,
   wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
@@ -33,7 +34,7 @@ Finds the image u near the given one f whose total variation is small: it minimi
 Edges stay sharp; noise and fine texture are removed. Colours and other channels share their edges.
 
   -o, --out FILE         PNG, TIFF, NIfTI (keeps header and orientation), .npy or raw, by its extension
-      --preview FILE     a PNG with before and after side by side
+      --preview FILE     before and after side by side: an SVG with their measures, or a PNG
       --weight W         of the total variation, for intensities 0 to 1: usually 0.02 to 0.1; larger is smoother
       --sigma S          instead of the weight: the noise's standard deviation (0 to 1), or "estimate" (default)
       --noise MODEL      gaussian (default), impulse (needs a weight; usually 0.5 to 1.5)
@@ -45,7 +46,7 @@ Edges stay sharp; noise and fine texture are removed. Colours and other channels
 
 ${imageHelp}
 Examples
-  warploom denoise photo.png -o smooth.png --sigma estimate --preview before-after.png
+  warploom denoise photo.png -o smooth.png --sigma estimate --preview before-after.svg
   warploom denoise head.nii.gz -o head-tv.nii.gz --weight 0.05
   warploom denoise phantom:shepp-logan,size=64,dimensions=3 --add-noise gaussian:sigma=0.1 --weight 0.06 -o head.tif
 
@@ -56,6 +57,7 @@ ${exitCodesHelp}`,
     const [input, ...more] = positionals;
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
     const out = await outputFlag(values);
+    const preview = previewFlag(values);
     const job = parseImageJob(denoiseJobSchema, {
       kind: 'denoise', name: 'denoise', input: inputFlag(input), ...imageJobFields(values), weight: realFlag(values, 'weight'),
       sigma: values.sigma === 'estimate' ? values.sigma : realFlag(values, 'sigma'), noise: values.noise, method: values.method,
@@ -66,14 +68,16 @@ ${exitCodesHelp}`,
     return withImageDevice('denoise', values, context, async (running) => {
       const { image, report } = await runDenoise(job, loaded, running);
       await writeImage(out, rescale(image, loaded.range, true), outputMeta(out, loaded));
-      if (values.preview !== undefined) await writeFileAtomic(values.preview, denoisePreview(loaded, image));
+      if (preview !== undefined) {
+        await writeFileAtomic(preview, panelsFile(preview, denoisePanels(loaded, image, report.figures), loaded.meta?.spacing));
+      }
       const { psnr, psnrBefore, seconds } = report.figures;
-      const files = { out, ...(values.preview === undefined ? {} : { preview: values.preview }) };
+      const files = { out, ...(preview === undefined ? {} : { preview }) };
       context.result(imageResult(report, running.device, files),
         `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
         + report.accuracy.value.toExponential(2)
         + `${psnr === undefined ? '' : `, PSNR ${required(psnrBefore).toFixed(2)} → ${psnr.toFixed(2)} dB`}\n`
-        + `result in ${out}${values.preview === undefined ? '' : `, before and after in ${values.preview}`}`);
+        + `result in ${out}${preview === undefined ? '' : `, before and after in ${preview}`}`);
       for (const note of report.notes ?? []) context.note(note);
     });
   },

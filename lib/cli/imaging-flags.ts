@@ -175,6 +175,14 @@ export function imagePathFlag(values: FlagValues, name: string): string | undefi
   return path;
 }
 
+/** Where the picture goes. */
+export function previewFlag(values: FlagValues): string | undefined {
+  const path = values['preview'];
+  if (typeof path !== 'string') return undefined;
+  if (!/\.(svg|png)$/i.test(path)) throw new UsageError(`--preview takes a path ending in .svg or .png, not '${path}'`);
+  return path;
+}
+
 /** Where the result goes; the folder is made. */
 export async function outputFlag(values: FlagValues): Promise<string> {
   const path = imagePathFlag(values, 'out');

@@ -3,12 +3,13 @@ import { writeFileAtomic } from '../core/files.ts';
 import { required } from '../core/known.ts';
 import { alignModels, writeImage } from '../imaging/index.ts';
 import { rescale } from '../jobs/images/input.ts';
+import { panelsFile } from '../jobs/images/labelled.ts';
 import { outputMeta } from '../jobs/images/output.ts';
-import { gridSvg, loadPair, registerJobSchema, registerPreview, runRegister } from '../jobs/kinds/register.ts';
+import { gridSvg, loadPair, registerJobSchema, registerPanels, runRegister } from '../jobs/kinds/register.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag, outputFlag,
-  numbersFlag, parseImageJob, present, realFlag, wholeFlag, withImageDevice,
+  numbersFlag, parseImageJob, present, previewFlag, realFlag, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
@@ -36,7 +37,8 @@ images that are far apart are found only with --align.
 
   -o, --out FILE         the warped template, in the format of its extension
       --displacement FILE   u in pixels: .npy of shape (components, …), .nii or .tif
-      --preview FILE     a PNG: reference, template, warped, differences before and after
+      --preview FILE     reference, template, warped, differences before and after: an SVG with their
+                         measures, or a PNG
       --grid FILE        an SVG of a regular grid moved by u
       --measure M        ssd (default: same intensities), ncc (intensities differ by scale and offset)
       --align MODEL      first translation, rigid or affine; results are those of both together
@@ -50,7 +52,7 @@ images that are far apart are found only with --align.
 
 ${imageHelp}
 Examples
-  warploom register before.png after.png -o aligned.png --preview compare.png --grid grid.svg
+  warploom register before.png after.png -o aligned.png --preview compare.svg --grid grid.svg
   warploom register atlas.nii.gz subject.nii.gz -o warped.nii.gz --displacement u.nii.gz --measure ncc
 
 ${exitCodesHelp}`,
@@ -63,6 +65,7 @@ ${exitCodesHelp}`,
       throw new UsageError('name a reference and a template');
     }
     const out = await outputFlag(values);
+    const preview = previewFlag(values);
     const field = imagePathFlag(values, 'displacement');
     const job = parseImageJob(registerJobSchema, {
       kind: 'register', name: 'register', reference: inputFlag(reference), template, ...imageJobFields(values), measure: values.measure,
@@ -72,13 +75,16 @@ ${exitCodesHelp}`,
     });
     const pair = await withInputs([reference, template], context, (resolve) => loadPair(job, resolve));
     return withImageDevice('register', values, context, async (running) => {
-      const { displacement, warped, report } = await runRegister(job, pair, running);
+      const found = await runRegister(job, pair, running);
+      const { displacement, warped, report } = found;
       await writeImage(out, rescale(warped, pair.reference.range, true), outputMeta(out, pair.reference));
       if (field !== undefined) await writeImage(field, displacement, outputMeta(field, pair.reference));
-      if (values.preview !== undefined) await writeFileAtomic(values.preview, registerPreview(pair, warped));
+      if (preview !== undefined) {
+        await writeFileAtomic(preview, panelsFile(preview, registerPanels(pair, found), pair.reference.meta?.spacing));
+      }
       if (values.grid !== undefined) await writeFileAtomic(values.grid, gridSvg(pair, displacement));
       const { seconds, leastJacobian } = report.figures;
-      const files = present({ out, displacement: field, preview: values.preview, grid: values.grid });
+      const files = present({ out, displacement: field, preview, grid: values.grid });
       context.result(imageResult(report, running.device, files),
         `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
         + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${required(leastJacobian).toPrecision(3)}\nresult in ${out}`);

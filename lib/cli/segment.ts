@@ -3,12 +3,13 @@ import { writeFileAtomic } from '../core/files.ts';
 import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
 import { loadImage } from '../jobs/images/input.ts';
+import { panelsFile } from '../jobs/images/labelled.ts';
 import { outputMeta } from '../jobs/images/output.ts';
-import { contoursSvg, runSegment, segmentJobSchema, segmentPreview, writeMask } from '../jobs/kinds/segment.ts';
+import { contoursSvg, runSegment, segmentJobSchema, segmentPanels, writeMask } from '../jobs/kinds/segment.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
   contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag,
-  outputFlag, parseImageJob, present, realFlag, wholeFlag, withImageDevice,
+  outputFlag, parseImageJob, present, previewFlag, realFlag, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
@@ -32,7 +33,7 @@ Divides the image into two regions, each close to its mean, with a short border 
 Objects need no sharp edges; the length term suppresses noise.
 
   -o, --out FILE         the mask: PNG or TIFF (255 inside), NIfTI or .npy (1 inside)
-      --preview FILE     a PNG of the image, and of the image with the outline
+      --preview FILE     the image, and with the outline: an SVG with labels, or a PNG
       --contours FILE    the contours over the image as SVG, or as JSON (lists of points), by the extension
       --level-set FILE   the level set as .npy, .nii, .tif: positive inside
       --truth FILE       a mask to compare with: Dice and Hausdorff
@@ -60,6 +61,7 @@ ${exitCodesHelp}`,
     const [input, ...more] = positionals;
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
     const out = await outputFlag(values);
+    const preview = previewFlag(values);
     const levels = imagePathFlag(values, 'level-set');
     const number = (name: string) => realFlag(values, name);
     const job = parseImageJob(segmentJobSchema, {
@@ -74,13 +76,15 @@ ${exitCodesHelp}`,
       await writeMask(out, mask, loaded);
       const { width, height, depth = 1 } = loaded.image;
       if (levels !== undefined) await writeImage(levels, { data: levelSet, width, height, depth }, outputMeta(levels, loaded));
-      if (values.preview !== undefined) await writeFileAtomic(values.preview, segmentPreview(loaded, mask));
+      if (preview !== undefined) {
+        await writeFileAtomic(preview, panelsFile(preview, segmentPanels(loaded, mask, report.figures), loaded.meta?.spacing));
+      }
       const lines = values.contours;
       if (lines !== undefined) {
         await writeFileAtomic(lines, lines.endsWith('.json') ? `${JSON.stringify(contours)}\n` : contoursSvg(loaded, contours));
       }
       const { seconds, shareInside, dice } = report.figures;
-      const files = present({ out, preview: values.preview, contours: lines, levelSet: levels });
+      const files = present({ out, preview, contours: lines, levelSet: levels });
       context.result(imageResult(report, running.device, files),
         `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${contours.length} contours, `
         + `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}`);

@@ -8,6 +8,7 @@ import { refusal } from '../core/errors.ts';
 import { elementAt, required } from '../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
+import { comparable, type SampleImage } from './samples.ts';
 import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
 import {
   checkImage, checkSpacing, relativeSpacing, requireAlike, type CheckedImage, type Image, type Spacing,
@@ -16,6 +17,7 @@ import {
 export type { Mask } from './distances.ts';
 
 type HostImage = Image<Float32Array | Float64Array>;
+type Compared = HostImage | SampleImage;
 type HostPixels = Float32Array | Float64Array;
 
 /** An image with the pixels that it has now: metrics are computed in turns of the event loop. */
@@ -33,10 +35,11 @@ function pair(image: HostImage, reference: HostImage): [CheckedImage<HostPixels>
   return [a, b];
 }
 
-/** {@link pair} with the pixels as they are at the call. */
-function takenPair(image: HostImage, reference: HostImage): [CheckedImage<HostPixels>, CheckedImage<HostPixels>] {
-  const [a, b] = pair(image, reference);
-  return [{ ...a, data: a.data.slice() }, { ...b, data: b.data.slice() }];
+/** {@link pair} of images that may have 8 or 16 bits, and the range of their values. */
+function comparedPair(image: Compared, reference: Compared): { a: CheckedImage<HostPixels>; b: CheckedImage<HostPixels>; range: number } {
+  const { images, range } = comparable(image, reference);
+  const [a, b] = pair(...images);
+  return { a, b, range };
 }
 
 /** Neumaier's sum. */
@@ -76,9 +79,15 @@ async function filled(count: number, f: (i: number) => number, signal?: AbortSig
   return values;
 }
 
-/** Mean of the squared differences of two images. */
-export function meanSquaredError(image: HostImage, reference: HostImage): number {
-  const [a, b] = pair(image, reference);
+/**
+ * Mean of the squared differences of two images. Those of 8 and 16 bits of one type are compared by the values that they have (0 to 255);
+ * beside an image of another type they are what operations compute with: unsigned ones 0 to 1, signed ones as they are.
+ */
+export function meanSquaredError(image: Compared, reference: Compared): number {
+  return squaredError(comparedPair(image, reference));
+}
+
+function squaredError({ a, b }: ReturnType<typeof comparedPair>): number {
   const sum = new Sum();
   for (let i = 0; i < a.data.length; i += 1) sum.add((required(a.data[i]) - required(b.data[i])) ** 2);
   return sum.total / a.data.length;
@@ -87,12 +96,15 @@ export function meanSquaredError(image: HostImage, reference: HostImage): number
 /**
  * Peak signal-to-noise ratio in decibels: 10 log10(peak² / mean squared error). Infinity for equal images.
  *
- * @param peak the largest value that pixels can have; default 1
+ * Images of 8 and 16 bits are taken as {@link meanSquaredError} takes them.
+ *
+ * @param peak the range of the values that pixels can have; default 1, for two images of one type of 8 or 16 bits 255 or 65535
  */
-export function psnr(image: HostImage, reference: HostImage, peak = 1): number {
-  requireNumber(peak, 'peak', { above: 0 });
-  const error = meanSquaredError(image, reference);
-  return error === 0 ? Infinity : requireRange(10 * Math.log10(peak ** 2 / error), 'peak');
+export function psnr(image: Compared, reference: Compared, peak?: number): number {
+  if (peak !== undefined) requireNumber(peak, 'peak', { above: 0 });
+  const compared = comparedPair(image, reference);
+  const error = squaredError(compared);
+  return error === 0 ? Infinity : requireRange(10 * Math.log10((peak ?? compared.range) ** 2 / error), 'peak');
 }
 
 interface Field {
@@ -137,26 +149,31 @@ async function windowMeans(
 export interface SsimOptions {
   /** Side of the window, odd. Default 7. */
   readonly window?: number;
-  /** Difference between the largest and smallest value that pixels can have. Default 1. */
+  /**
+   * Difference between the largest and smallest value that pixels can have. Default 1, for two images of one type of 8 or 16 bits 255 or
+   * 65535.
+   */
   readonly range?: number;
   /** Cancels the call, which then rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
 }
 
 const ssimOptions = optionsOf('ssim', {
-  window: normally(whole(3, 255), 7), range: normally(positive, 1), signal: abortSignal,
+  window: normally(whole(3, 255), 7), range: positive, signal: abortSignal,
 } satisfies ChecksOf<SsimOptions>);
 
 /**
  * Structural similarity (Wang et al. 2004): mean over all windows of `window`ᵈ pixels with equal weights that are inside the image,
- * sample variances, K1 = 0.01, K2 = 0.03, mean over the channels. 1 for equal images.
+ * sample variances, K1 = 0.01, K2 = 0.03, mean over the channels. 1 for equal images. Images of 8 and 16 bits are taken as
+ * {@link meanSquaredError} takes them.
  *
  * @throws ArgumentError if a side of an image is shorter than the window
  */
-export async function ssim(image: HostImage, reference: HostImage, options: SsimOptions = {}): Promise<number> {
-  const { window, range, signal } = ssimOptions.read(options);
+export async function ssim(image: Compared, reference: Compared, options: SsimOptions = {}): Promise<number> {
+  const { window, range: given, signal } = ssimOptions.read(options);
   if (window % 2 === 0) throw refusal('window', 'an odd number', String(window));
-  const [a, b] = takenPair(image, reference);
+  const { a, b, range: own } = comparedPair(image, reference);
+  const range = given ?? own;
   const shape = a.depth > 1 ? [a.width, a.height, a.depth] : [a.width, a.height];
   if (Math.min(...shape) < window) throw refusal('window', `at most the shortest side, ${Math.min(...shape)}`, String(window));
   signal?.throwIfAborted();
@@ -179,8 +196,8 @@ export async function ssim(image: HostImage, reference: HostImage, options: Ssim
 }
 
 /** Normalised cross-correlation of two images, -1 to 1: 1 if one is the other times a positive number plus a constant. */
-export async function ncc(image: HostImage, reference: HostImage): Promise<number> {
-  const [a, b] = takenPair(image, reference);
+export async function ncc(image: Compared, reference: Compared): Promise<number> {
+  const { a, b } = comparedPair(image, reference);
   const n = a.data.length;
   const [ma, mb] = [await sumOf(n, (i) => required(a.data[i])) / n, await sumOf(n, (i) => required(b.data[i])) / n];
   const covariance = await sumOf(n, (i) => (required(a.data[i]) - ma) * (required(b.data[i]) - mb));
@@ -278,7 +295,7 @@ export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): P
  */
 export async function rofEnergy(image: HostImage, noisy: HostImage, weight: number): Promise<number> {
   requireNumber(weight, 'weight', { above: 0 });
-  const [u, f] = takenPair(image, noisy);
+  const [u, f] = pair(image, noisy);
   const { width, height, depth, points, channels, data } = u;
   const [dx, dy, dz] = relativeSpacing(u);
   const variation = await sumOf(points, (i) => {

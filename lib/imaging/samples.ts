@@ -19,6 +19,12 @@ const limits: Readonly<Record<string, readonly [number, number]>> = {
   Uint8Array: [0, 255], Uint8ClampedArray: [0, 255], Uint16Array: [0, 65_535], Int8Array: [-128, 127], Int16Array: [-32_768, 32_767],
 };
 
+/** The difference of the largest and the smallest sample of a kind of array. */
+export function rangeOfSamples(kind: string): number {
+  const [least, most] = limits[kind] as readonly [number, number];
+  return most - least;
+}
+
 /** What a pixel of 1 is as a sample: unsigned samples become 0 to 1, as in {@link readImage}; signed ones keep their values. */
 function unitOf(kind: string): number {
   const [least, most] = limits[kind] as readonly [number, number];
@@ -32,6 +38,21 @@ export function samplesKind(image: unknown): string | undefined {
   const data = isObject(image) ? image.data : undefined;
   const kind = types.isTypedArray(data) ? typedArrayKind(data) : undefined;
   return kind !== undefined && kind in limits ? kind : undefined;
+}
+
+/**
+ * Two images whose pixels can be compared, and the range that their values have by type: samples of one kind keep their values, others are
+ * as operations compute them.
+ */
+export function comparable<V extends Pixels>(one: Image<V> | SampleImage, two: Image<V> | SampleImage): {
+  readonly images: readonly [Image<V>, Image<V>];
+  readonly range: number;
+} {
+  const [first, second] = [samplesKind(one), samplesKind(two)];
+  const stored = first !== undefined && first === second;
+  const signed = [first, second].find((kind) => kind?.startsWith('Int'));
+  const range = stored ? rangeOfSamples(first) : signed === undefined ? 1 : rangeOfSamples(signed);
+  return { images: [realImage(one, stored), realImage(two, stored)], range };
 }
 
 /** The pixels of an image of samples as float32; other images as they are. `stored`: samples keep their values. */

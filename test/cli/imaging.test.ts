@@ -118,9 +118,10 @@ describe('warploom denoise, segment, register', function () {
       colours(i % n + dx, Math.floor(i / n) % n + dy)[Math.floor(i / points)]!) });
     await writeImage(at('rgb-r.png'), image(-7, 5));
     await writeImage(at('rgb-t.png'), image(0, 0));
-    const { code, out, err } = await flags('register @rgb-r.png @rgb-t.png -o @rgb.png --displacement @rgb-u.npy --align translation --weights 1,1,0.5 --preview @rgb-p.png');
+    const { code, out, err } = await flags('register @rgb-r.png @rgb-t.png -o @rgb.png --displacement @rgb-u.npy --align translation --weights 1,1,0.5 --preview @rgb-p.svg');
     equal(code, 0, err);
     match(out, /3 channels, translation alignment, curvature/);
+    match(await readFile(at('rgb-p.svg'), 'utf8'), />template<.*>mean squared difference 0\.0\d+<.*>warped template<.*>mean squared difference /);
     const warped = (await readImage(at('rgb.png'))).image;
     ok(psnr(warped, image(-7, 5)) > psnr(image(0, 0), image(-7, 5)) + 15, `${psnr(warped, image(-7, 5))}`);
     const u = (await readImage(at('rgb-u.npy'))).image.data;
@@ -137,7 +138,7 @@ describe('warploom denoise, segment, register', function () {
       ['denoise phantom:moon,size=9 -o OUT.png', /input/], ['denoise phantom:discs,size -o OUT.png', /key=value/], ['denoise @noisy.png -o OUT.png --range 1,0', /range/],
       ['denoise @noisy.png -o OUT.png --range x', /--range/], ['denoise @noisy.png -o OUT.png --raw 3x3:uint8:odd', /--raw/],
       ['denoise @noisy.png -o OUT.png --add-noise gaussian:colour=3', /addNoise.*colour/],
-      ['segment @noisy.png -o OUT.png --initial star', /initial/],
+      ['segment @noisy.png -o OUT.png --initial star', /initial/], ['denoise @noisy.png -o OUT.png --preview a.jpg', /--preview.*\.svg/],
       ['segment @noisy.png -o OUT.png --initial ball:colour=3', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
       ['register @noisy.png -o OUT.png', /reference and a template/],
       ['register @noisy.png @discs.png -o OUT.png --measure mi', /measure/], ['register @noisy.png @noisy.png -o OUT.png --weights 1,x', /--weights/],

@@ -45,8 +45,8 @@ describe('examples', function () {
       for (const [job, picture, limit] of [
         ['co2-spline', 'curve.svg', 1e-12], ['seattle-year', 'curve.svg', 1e-12], ['precipitation-smoothing', 'heat-004.svg', 1e-12],
         ['sod', 'profile.svg', 4e-3], ['kuramoto-sivashinsky', 'space-time.svg', 1e-12], ['heat-rod', 'profile.svg', 1e-4],
-        ['denoise-astronaut', 'before-after.png', 0.06], ['denoise-shepp-logan', 'before-after.png', 0.06], ['denoise-head', 'before-after.png', 1e-3],
-        ['denoise-impulses', 'before-after.png', 0.08], ['segment-discs', 'contours.svg', 0.01], ['segment-balls', 'before-after.png', 0.03],
+        ['denoise-astronaut', 'before-after.svg', 0.06], ['denoise-shepp-logan', 'before-after.svg', 0.06], ['denoise-head', 'before-after.svg', 1e-3],
+        ['denoise-impulses', 'before-after.svg', 0.08], ['segment-discs', 'contours.svg', 0.01], ['segment-balls', 'before-after.svg', 0.03],
         ['segment-cell', 'contours.svg', 0.03], ['register-pair', 'grid.svg', 0.12], ['register-volumes', 'grid.svg', 0.4],
         ['fm-stereo', 'melody.wav', 0.015], ['lens', 'film.png', 1], ['bubble', 'film.png', 1], ['spots', 'fields.svg', 1],
       ] as const) {

@@ -42,6 +42,27 @@ describe('metrics of images', () => {
     near(await rofEnergy(twice(grey), twice(grey), 0.1), Math.SQRT2 * await rofEnergy(grey, grey, 0.1), 1e-11);
   });
 
+  it('take 8 and 16 bits: the range of their type, or 0 to 1 beside other images', async () => {
+    const clean = discs(24, { type: 'float64' }).image;
+    const noisy = addNoise(clean, { sigma: 0.1, seed: 3 });
+    for (const [Kind, least, most] of [[Uint8Array, 0, 255], [Uint8ClampedArray, 0, 255], [Uint16Array, 0, 65_535], [Int8Array, -128, 127],
+      [Int16Array, -32_768, 32_767]] as const) {
+      const range = most - least;
+      const samples = (one: typeof clean) => ({ ...one, data: Kind.from(one.data, (value) => Math.min(most, Math.max(least, Math.round(least + range * value)))) });
+      const values = (one: ReturnType<typeof samples>) => ({ ...clean, data: Float64Array.from(one.data, Number) });
+      const [a, b] = [samples(noisy), samples(clean)];
+      near(meanSquaredError(a, b), meanSquaredError(values(a), values(b)));
+      near(psnr(a, b), psnr(values(a), values(b), range));
+      near(await ssim(a, b), await ssim(values(a), values(b), { range }), 1e-9);
+      near(await ncc(a, b), await ncc(values(a), values(b)));
+      if (least !== 0) continue;
+      const real = { ...clean, data: Float32Array.from(b.data, (value) => value / most) };
+      near(psnr(a, real), psnr(a, b), 1e-5);
+      near(await ssim(real, a), await ssim(b, a), 1e-5);
+    }
+    throws(() => psnr({ ...clean, data: new Uint32Array(576) } as never, clean), { argument: 'image.data' });
+  });
+
   it('are what their definitions say at their ends', async () => {
     strictEqual(dice(new Uint8Array(0), new Uint8Array(0)), 1);
     strictEqual(dice(Uint8Array.of(0, 0), Uint8Array.of(0, 0)), 1);

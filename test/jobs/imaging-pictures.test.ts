@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { decode } from 'fast-png';
 import { psnr, writeImage } from '../../lib/imaging/index.ts';
 import { loadImage, outputFormat, rescale } from '../../lib/jobs/images/input.ts';
+import { panelsFile, panelsSvg } from '../../lib/jobs/images/labelled.ts';
 import { gridLines, historyPlot, linesSvg, panelsPng } from '../../lib/jobs/images/pictures.ts';
 import { denoiseJobSchema, type DenoiseJob } from '../../lib/jobs/kinds/denoise.ts';
 
@@ -19,6 +20,21 @@ describe('pictures of images', () => {
     deepStrictEqual([...data.subarray(0, 9)], [0, 0, 0, 128, 128, 128, 0, 0, 0]);
     deepStrictEqual([...data.subarray(3 * 320, 3 * 326)], Array.from({ length: 18 }, () => 255), 'the gap is white');
     deepStrictEqual([...data.subarray(3 * 329, 3 * 330)], [128, 128, 128], 'half of the way to white');
+  });
+
+  it('have labels and measures above their columns, in SVG', () => {
+    const panels = [
+      { image: grey([0, 1], 2, 1), label: 'one & <two>', measure: 'PSNR 3.0 dB' },
+      { image: grey([1, 0], 2, 1), label: 'a label that is much too long for a column of this width'.repeat(2) },
+    ];
+    const svg = panelsSvg(panels);
+    match(svg, /^<svg[^>]*width="646" height="198"/); // 160 pixels and two lines
+    match(svg, /<title>one &#38; &#60;two&#62; \(PSNR 3.0 dB\); a label/);
+    match(svg, /<text x="0" y="13" font-size="13" font-weight="600">one &#38; &#60;two&#62;<\/text><text x="0" y="29"[^>]*>PSNR 3.0 dB</);
+    match(svg, /<text x="326" y="13" font-size="[0-9.]{3,4}"/);
+    const [, png = ''] = /base64,([^"]+)/.exec(svg) ?? [];
+    deepStrictEqual(Buffer.from(png, 'base64'), Buffer.from(panelsPng(panels)));
+    deepStrictEqual([panelsFile('a.SVG', panels), Buffer.from(panelsFile('a.png', panels))], [svg, Buffer.from(panelsPng(panels))]);
   });
 
   it('enlarge small images, thin large ones, and keep colours', () => {

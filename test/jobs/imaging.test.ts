@@ -41,15 +41,20 @@ describe('image jobs', function () {
     const { code, err } = await start('head', { kind: 'denoise', input: phantom, addNoise: { sigma: 0.1, seed: 1 }, weight: 0.06 });
     equal(code, 0, err);
     const { accuracy, figures, files, summary } = await resultOf('head');
-    deepStrictEqual(files, ['denoised.tif', 'before-after.png', 'before.png', 'after.png', 'convergence.svg']);
+    deepStrictEqual(files, ['denoised.tif', 'before-after.svg', 'before.png', 'after.png', 'convergence.svg']);
     match(summary, /shepp-logan 24 × 24 × 24, primal-dual, \d+ iterations, float32/);
     const clean = sheppLogan(24, { dimensions: 3 });
     const { image } = await readImage(at('head', 'denoised.tif'));
     ok(Math.abs(psnr(image, clean) - figures['psnr']!) < 1e-3);
     ok(Math.abs(10 ** (-figures['psnr']! / 20) - accuracy.value) < 1e-12 && accuracy.meaning.startsWith('root mean square error'));
     ok(figures['psnr']! > figures['psnrBefore']! + 2 && figures['ssim']! > figures['ssimBefore']!, JSON.stringify(figures));
-    const picture = decode(await readFile(at('head', 'before-after.png')));
-    deepStrictEqual([picture.width, picture.height], [3 * (24 * 13 + 6) - 6, 3 * 24 * 13 + 12]);
+    const picture = await readFile(at('head', 'before-after.svg'), 'utf8');
+    const png = decode(Buffer.from(/base64,([^"]+)/.exec(picture)![1]!, 'base64'));
+    deepStrictEqual([png.width, png.height], [3 * (24 * 13 + 6) - 6, 3 * 24 * 13 + 12]);
+    deepStrictEqual([...picture.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text), [
+      'before', `PSNR ${figures['psnrBefore']!.toFixed(1)} dB, SSIM ${figures['ssimBefore']!.toFixed(3)}`,
+      'after', `PSNR ${figures['psnr']!.toFixed(1)} dB, SSIM ${figures['ssim']!.toFixed(3)}`, 'ground truth',
+    ]);
     match(await readFile(at('head', 'convergence.svg'), 'utf8'), /^<svg/);
   });
 
@@ -71,7 +76,7 @@ describe('image jobs', function () {
     const { code, err } = await start('discs', content);
     equal(code, 0, err);
     const { accuracy, figures, files } = await resultOf('discs');
-    deepStrictEqual(files, ['mask.png', 'level-set.npy', 'before-after.png', 'before.png', 'after.png', 'contours.svg', 'energy.svg']);
+    deepStrictEqual(files, ['mask.png', 'level-set.npy', 'before-after.svg', 'before.png', 'after.png', 'contours.svg', 'energy.svg']);
     ok(figures['dice']! > 0.98 && Math.abs(1 - figures['dice']! - accuracy.value) < 1e-12, JSON.stringify(figures));
     ok(figures['meanInside'] !== undefined && Math.abs(figures['meanInside'] - figures['meanOutside']!) > 0.5);
     const { data, shape } = parseNpy(await readFile(at('discs', 'level-set.npy')));
@@ -93,7 +98,7 @@ describe('image jobs', function () {
     const { code, err } = await start('pair', { kind: 'register', reference: { phantom: 'registration-pair', size: 64 } });
     equal(code, 0, err);
     const { accuracy, figures, files } = await resultOf('pair');
-    deepStrictEqual(files, ['warped.png', 'displacement.npy', 'before-after.png', 'before.png', 'after.png', 'grid.svg', 'measure.svg']);
+    deepStrictEqual(files, ['warped.png', 'displacement.npy', 'before-after.svg', 'before.png', 'after.png', 'grid.svg', 'measure.svg']);
     const exact = registrationPair(64);
     const { data, shape } = parseNpy(await readFile(at('pair', 'displacement.npy')));
     deepStrictEqual(shape, [2, 64, 64]);

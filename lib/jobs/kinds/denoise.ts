@@ -8,7 +8,8 @@ import { denoise, denoiseMethods, noiseKinds, psnr, ssim, writeImage } from '../
 import { positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
-import { historyPlot, panelsPng } from '../images/pictures.ts';
+import { changeLabel, panelsSvg, qualityLabel, withMeasure, type LabelledPanel } from '../images/labelled.ts';
+import { historyPlot } from '../images/pictures.ts';
 import { sideFiles, writeSides } from '../images/sides.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
 import { plotSvg } from '../../pictures/plot.ts';
@@ -85,25 +86,31 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
   };
 }
 
-/** Before and after side by side, with the ground truth if it is known. */
-export function denoisePreview({ image, truth, meta }: LoadedImage, after: HostImage): Uint8Array {
-  return panelsPng([{ image }, { image: after }, ...(truth === undefined ? [] : [{ image: truth }])], meta?.spacing);
+/** Before and after side by side, with the ground truth if it is known, and their measures. */
+export function denoisePanels(
+  { image, truth, range }: LoadedImage, after: HostImage, figures: Readonly<Record<string, number>>,
+): LabelledPanel[] {
+  return [
+    withMeasure({ image }, 'before', qualityLabel(figures, 'Before')),
+    withMeasure({ image: after }, 'after', qualityLabel(figures) ?? changeLabel(after.data, image.data, range)),
+    ...(truth === undefined ? [] : [{ image: truth, label: 'ground truth' }]),
+  ];
 }
 
-/** Denoises and writes the image, before-after.png, before.png, after.png and convergence.svg. */
+/** Denoises and writes the image, before-after.svg, before.png, after.png and convergence.svg. */
 export const denoiseItem: ItemFunction<DenoiseJob> = async (job, context) => {
   const { folder } = context;
   const loaded = await loadImage(job.input, job, context.input);
   const { image, energies, gaps, every, report } = await runDenoise(job, loaded, context);
   const { ending, meta } = outputFormat(loaded);
   await writeImage(join(folder, `denoised${ending}`), rescale(image, loaded.range, true), meta);
-  await writeFileAtomic(join(folder, 'before-after.png'), denoisePreview(loaded, image));
+  await writeFileAtomic(join(folder, 'before-after.svg'), panelsSvg(denoisePanels(loaded, image, report.figures), loaded.meta?.spacing));
   await writeSides(folder, { image: loaded.image }, { image }, loaded.meta?.spacing);
   const title = job.description ?? job.name;
   const series = { 'energy per pixel': energies, [job.method === 'flow' ? 'relative decrease' : 'relative gap']: gaps };
   const svg = await plotSvg(historyPlot(title, series, { every, log: true }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'convergence.svg'), svg);
-  return { ...report, files: [`denoised${ending}`, 'before-after.png', ...sideFiles, ...(svg === undefined ? [] : ['convergence.svg'])] };
+  return { ...report, files: [`denoised${ending}`, 'before-after.svg', ...sideFiles, ...(svg === undefined ? [] : ['convergence.svg'])] };
 };
 
 /** The kind `denoise`. */

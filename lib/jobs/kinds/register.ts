@@ -13,7 +13,8 @@ import {
 import { path, positive } from '../fields.ts';
 import { dimensions, image as imageFields, size } from '../images/fields.ts';
 import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
-import { gridLines, historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
+import { panelsSvg, type LabelledPanel } from '../images/labelled.ts';
+import { gridLines, historyPlot, linesSvg } from '../images/pictures.ts';
 import { sideFiles, writeSides } from '../images/sides.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
 import { plotSvg } from '../../pictures/plot.ts';
@@ -60,6 +61,8 @@ export interface LoadedPair {
 export interface Registered {
   readonly displacement: HostImage;
   readonly warped: HostImage;
+  /** The measure before and after, in words. */
+  readonly measures: readonly [string, string];
   /** The measure at every iteration, by level. */
   readonly history: Readonly<Record<string, ArrayLike<number>>>;
   readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
@@ -118,8 +121,9 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
   const accuracy = error === undefined ? { value: ratio, meaning: `${measure} after, relative to before` }
     : { value: error.mean, meaning: `mean error of the displacement, ${unit.toLowerCase()}` };
   const folds = `the displacement folds at ${jacobian.folded} pixels: least Jacobian determinant ${jacobian.min.toPrecision(3)}`;
+  const named = (value: number): string => `${measure === 'ssd' ? 'mean squared difference' : '1 - correlation'} ${value.toPrecision(3)}`;
   return {
-    displacement, warped,
+    displacement, warped, measures: [named(result.initialMeasure), named(result.measure)],
     history: Object.fromEntries(result.history.map((level) => [`${level.width} × ${level.height}`, level.values])),
     report: {
       summary: [reference.label, ...(align === undefined ? [] : [`${align} alignment`]), 'curvature registration',
@@ -145,12 +149,15 @@ const difference = (a: HostImage, b: HostImage): HostImage =>
   ({ ...a, data: a.data.map((value: number, i: number) => Math.abs(value - elementAt(b.data, i))) });
 
 /** Reference, template, warped template; differences before and after. */
-export function registerPreview({ reference: { image, meta }, template }: LoadedPair, warped: HostImage): Uint8Array {
+export function registerPanels({ reference: { image }, template }: LoadedPair, { warped, measures }: Registered): LabelledPanel[] {
   const shades = [0, 0.5] as const;
-  return panelsPng([
-    { image }, { image: template.image }, { image: warped },
-    { image: difference(template.image, image), shades }, { image: difference(warped, image), shades },
-  ], meta?.spacing);
+  const scale = 'absolute, white: 0.5 and more';
+  return [
+    { image, label: 'reference' }, { image: template.image, label: 'template', measure: measures[0] },
+    { image: warped, label: 'warped template', measure: measures[1] },
+    { image: difference(template.image, image), shades, label: 'difference before', measure: scale },
+    { image: difference(warped, image), shades, label: 'difference after', measure: scale },
+  ];
 }
 
 /** A regular grid moved by the displacement, drawn over the template. */
@@ -161,19 +168,20 @@ export const gridSvg = ({ template }: LoadedPair, displacement: HostImage): stri
 export const registerItem: ItemFunction<RegisterJob> = async (job, context) => {
   const { folder } = context;
   const pair = await loadPair(job, context.input);
-  const { displacement, warped, history, report } = await runRegister(job, pair, context);
+  const found = await runRegister(job, pair, context);
+  const { displacement, warped, history, report } = found;
   const { ending, meta } = outputFormat(pair.reference);
   await writeImage(join(folder, `warped${ending}`), rescale(warped, pair.reference.range, true), meta);
   const { width, height, depth = 1, channels = 2 } = displacement;
   const shape = depth > 1 ? [channels, depth, height, width] : [channels, height, width];
   await writeFileAtomic(join(folder, 'displacement.npy'), formatNpy({ type: job.precision, shape, data: displacement.data }));
-  await writeFileAtomic(join(folder, 'before-after.png'), registerPreview(pair, warped));
+  await writeFileAtomic(join(folder, 'before-after.svg'), panelsSvg(registerPanels(pair, found), pair.reference.meta?.spacing));
   await writeSides(folder, { image: pair.template.image }, { image: warped }, pair.reference.meta?.spacing);
   await writeFileAtomic(join(folder, 'grid.svg'), gridSvg(pair, displacement));
   const svg = await plotSvg(historyPlot(job.description ?? job.name, history, { log: true }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'measure.svg'), svg);
   const files = [
-    `warped${ending}`, 'displacement.npy', 'before-after.png', ...sideFiles, 'grid.svg', ...(svg === undefined ? [] : ['measure.svg']),
+    `warped${ending}`, 'displacement.npy', 'before-after.svg', ...sideFiles, 'grid.svg', ...(svg === undefined ? [] : ['measure.svg']),
   ];
   return { ...report, files };
 };

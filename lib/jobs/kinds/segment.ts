@@ -11,7 +11,8 @@ import {
 import { count, path, positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, readLabels, type HostImage, type LoadedImage } from '../images/input.ts';
-import { historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
+import { panelsSvg, type LabelledPanel } from '../images/labelled.ts';
+import { historyPlot, linesSvg } from '../images/pictures.ts';
 import { sideFiles, writeSides } from '../images/sides.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
 import { plotSvg } from '../../pictures/plot.ts';
@@ -106,9 +107,12 @@ export async function runSegment(
   };
 }
 
-/** The image, with the outline of the mask. */
-export function segmentPreview({ image, meta }: LoadedImage, mask: Uint8Array): Uint8Array {
-  return panelsPng([{ image }, { image, outline: mask }], meta?.spacing);
+/** The image, and with the outline of the mask. */
+export function segmentPanels(
+  { image }: LoadedImage, mask: Uint8Array, { shareInside, dice }: Readonly<Record<string, number>>,
+): LabelledPanel[] {
+  const measure = `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}`;
+  return [{ image, label: 'image' }, { image, outline: mask, label: 'outline', measure }];
 }
 
 /** Contours over the image. */
@@ -135,13 +139,13 @@ export const segmentItem: ItemFunction<SegmentJob> = async (job, context) => {
   await writeMask(join(folder, `mask${ending}`), mask, loaded);
   const shape = depth > 1 ? [depth, height, width] : [height, width];
   await writeFileAtomic(join(folder, 'level-set.npy'), formatNpy({ type: job.precision, shape, data: levelSet }));
-  await writeFileAtomic(join(folder, 'before-after.png'), segmentPreview(loaded, mask));
+  await writeFileAtomic(join(folder, 'before-after.svg'), panelsSvg(segmentPanels(loaded, mask, report.figures), loaded.meta?.spacing));
   await writeSides(folder, { image: loaded.image }, { image: loaded.image, outline: mask }, loaded.meta?.spacing);
   await writeFileAtomic(join(folder, 'contours.svg'), contoursSvg(loaded, contours));
   const svg = await plotSvg(historyPlot(job.description ?? job.name, { energy: required(energies['energy']) }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'energy.svg'), svg);
   const files = [
-    `mask${ending}`, 'level-set.npy', 'before-after.png', ...sideFiles, 'contours.svg', ...(svg === undefined ? [] : ['energy.svg']),
+    `mask${ending}`, 'level-set.npy', 'before-after.svg', ...sideFiles, 'contours.svg', ...(svg === undefined ? [] : ['energy.svg']),
   ];
   return { ...report, files };
 };
