@@ -12,6 +12,7 @@ import { randomInput, type BenchmarkProgram } from '../examples/stream/programs.
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import { profile } from '../lib/stream/profile/index.ts';
 import type { HybridMode } from '../lib/stream/run/backends.ts';
+import { DeviceProgram } from '../lib/stream/run/device-program.ts';
 import { HybridGpu, type HybridCompileOptions } from '../lib/stream/run/hybrid.ts';
 import { run } from '../lib/stream/run/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
@@ -25,7 +26,7 @@ export const hybridModes: readonly HybridMode[] = ['cpu', 'gpu', 'synergistic'];
 
 /** Items of input, about; runs of each mode, and most of those before the first that counts. */
 const inputItems = 2.5e7, quickItems = 30_000;
-const repeats = 5, fewRepeats = 3, mostTrials = 8;
+const repeats = 5, fewRepeats = 3, mostTrials = 12;
 
 /** Iterations of quick runs. */
 const short = { launchMicroseconds: 0, threads: 32, shuffleItems: 32, maxUnroll: 1 };
@@ -147,7 +148,8 @@ export class HybridRows {
   /** One run by the clock, whose output is compared. */
   async #run(made: HybridGpu, id: string): Promise<{ rate: number; deviceSeconds: number }> {
     const placed = made.choice.next, begin = performance.now();
-    const { output, note, deviceSeconds = 0 } = await made.run(this.#input!, {});
+    // As callers run it, who may change the input once the call has returned.
+    const { output, note, deviceSeconds = 0 } = await new DeviceProgram(this.#graph, made).run(this.#input!);
     const taken = (performance.now() - begin) / 1e3;
     if (note !== undefined && placed !== 'cores') throw new Error(`${id}: ${note}`);
     this.#require(output, id);

@@ -132,6 +132,12 @@ export interface Addon {
   loadModule(device: number, target: object, image: Uint8Array, kernels: readonly string[], id: number): [number, Promise<number[]>];
   /** Copies a typed array to a new one of the same size, by several threads. */
   copyArray(this: void, to: TypedArray, from: TypedArray): void;
+  /**
+   * Has threads of the process, by the system's numbers, keep to cores of their own; false where it may not use `spare` cores more than
+   * that, or the system refuses. Not in the WebAssembly addon.
+   */
+  pinThreads?(threads: Int32Array, spare: number): boolean;
+  unpinThreads?(threads: Int32Array): void;
   // See lent.ts. Undefined: no page-locked memory is free.
   lendRoom(device: number, type: number, length: number, idle: readonly TypedArray[]): TypedArray | undefined;
   /** Between these two, only calls that read the lent array may be made. */

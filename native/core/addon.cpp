@@ -10,6 +10,7 @@
 #include "native/core/module_object.h"
 #include "native/core/nvrtc.h"
 #include "native/core/process_state.h"
+#include "native/core/thread_pins.h"
 #include "native/core/traffic.h"
 
 namespace {
@@ -30,6 +31,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     register_nvrtc(env, exports);
     register_copies(env, exports);
     register_lent(env, exports);
+    register_pins(env, exports);
     register_faults(env, exports);
     register_traffic(env, exports);
     if (register_bench != nullptr) register_bench(Napi::Env(env), Napi::Object(env, exports));

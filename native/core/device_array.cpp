@@ -239,7 +239,7 @@ napi_value release(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<1> arguments(env, info);
     DeviceArray* const array = array_of(env, arguments.value[0]);
-    if (array != nullptr) array->release(env);
+    if (array != nullptr) array->release(env, *Environment::of(env));
     return nullptr;
   });
 }
@@ -280,25 +280,23 @@ Failure DeviceArray::attach(napi_env env, napi_value target, std::unique_ptr<Dev
   const auto finalize = [](napi_env finalizing, void* data, void*) {
     const std::unique_ptr<Tie> owner(static_cast<Tie*>(data));
     owner->environment->remove_array(owner->id);
-    owner->array->release(finalizing);
+    owner->array->release(finalizing, *owner->environment);
   };
   if (napi_wrap(env, target, tie.get(), finalize, nullptr, nullptr) != napi_ok) {
     environment->remove_array(tie->id);
     return Failure::invalid("target", "an object without an array", "one that has been used before");
   }
-  int64_t total = 0;
   tie->array->told_bytes_ = tie->array->memory_->session->told_bytes(tie->array->bytes());
-  napi_adjust_external_memory(env, tie->array->told_bytes_, &total);
+  environment->tell_collector(env, tie->array->told_bytes_);
   *id = tie->id;
   tie.release();
   return {};
 }
 
-void DeviceArray::release(napi_env env) {
+void DeviceArray::release(napi_env env, Environment& environment) {
   if (memory_ == nullptr) return;
   memory_.reset();
-  int64_t total = 0;
-  napi_adjust_external_memory(env, -told_bytes_, &total);
+  environment.tell_collector(env, -told_bytes_);
 }
 
 napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request,
@@ -321,7 +319,7 @@ napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session,
     if (!failure) failure = HostSide::make(session, host, &job->source);
   }
   if (failure) {
-    if (made.id != 0) Environment::of(env)->find_array(made.id)->release(env);
+    if (made.id != 0) Environment::of(env)->find_array(made.id)->release(env, *Environment::of(env));
     throw_error(env, failure);
     return nullptr;
   }

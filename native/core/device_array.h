@@ -9,6 +9,8 @@
 
 namespace warploom {
 
+class Environment;
+
 /// An array that JavaScript holds by number (lib/core/device-array.ts).
 class DeviceArray {
  public:
@@ -25,7 +27,7 @@ class DeviceArray {
 
   /// Ties the array's lifetime to `target`'s, and reports its size to the garbage collector.
   static Failure attach(napi_env env, napi_value target, std::unique_ptr<DeviceArray> array, double* id);
-  void release(napi_env env);
+  void release(napi_env env, Environment& environment);
 
  private:
   ElementType type_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "cuda/core/host_memory.h"
 #include "native/core/module_code.h"
@@ -83,6 +84,14 @@ double Environment::add_module(const std::shared_ptr<ModuleCode>& code) {
 std::shared_ptr<ModuleCode> Environment::find_module(double id) const {
   const auto at = modules_.find(id);
   return at != modules_.end() ? at->second : nullptr;
+}
+
+void Environment::tell_collector(napi_env env, int64_t bytes) {
+  constexpr int64_t kStep = int64_t{8} << 20;  // the collector begins after 64 MB
+  untold_ += bytes;
+  if (untold_ < kStep && untold_ > -kStep) return;
+  int64_t total = 0;
+  napi_adjust_external_memory(env, std::exchange(untold_, 0), &total);
 }
 
 bool Environment::in_flight(const char* begin, const char* end) const {

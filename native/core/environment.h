@@ -61,6 +61,11 @@ class Environment : public std::enable_shared_from_this<Environment> {
   };
   std::vector<Filling>& fillings() { return fillings_; }
 
+  /// Adds to the bytes of device arrays, or takes from them, that the garbage collector is told of as external memory. It is
+  /// told in steps of some megabytes: beyond its limit, each report of more has it work for milliseconds, even of arrays that
+  /// soon go.
+  void tell_collector(napi_env env, int64_t bytes);
+
   /// Whether the range overlaps outputs of pending calls, which a second call may neither read nor write.
   bool in_flight(const char* begin, const char* end) const;
   void add_output(OutputRange range) { outputs_.push_back(range); }
@@ -78,6 +83,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   std::unordered_map<const char*, std::shared_ptr<PinnedBlock>*> lent_;
   std::vector<Filling> fillings_;
   std::vector<OutputRange> outputs_;
+  int64_t untold_ = 0;  // bytes
 };
 
 }  // namespace warploom

@@ -23,6 +23,8 @@ constexpr int64_t kMostLent = int64_t{4} << 30;  // of arrays that have page-loc
 // Blocks of one size for arrays: a run's input and result, results that are being looked at, and those that the garbage
 // collector has not found yet. It does not look before there is some memory of that kind.
 constexpr int64_t kMostAlike = 8, kUncollected = int64_t{512} << 20;
+// Blocks that are made after a run, which holds up the next one: as few as possible, but two serve its input and result.
+constexpr int kMadeAtOnce = 2;
 constexpr int64_t kPieces = int64_t{12} << 20;   // up to here, unused blocks may be pieces of calls
 constexpr size_t kMostMissed = 64;
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
@@ -243,6 +245,15 @@ std::vector<Staging::Wish> Staging::wishes() {
 }
 
 void Staging::fulfil(const Wish& wish, Device& device) {
+  for (int made = 0; made < kMadeAtOnce && make_room(wish, device); ++made) {
+    const StagingBlock block = make_pinned(device, wish.bytes);
+    if (block.memory == nullptr) return;
+    give_back(block);
+  }
+}
+
+/// Whether one more of the blocks may be made; frees unused ones of other sizes for it.
+bool Staging::make_room(const Wish& wish, Device& device) {
   const int64_t bytes = wish.bytes;
   const int64_t most = std::min(kMostLent, limit_);
   for (;;) {
@@ -253,21 +264,19 @@ void Staging::fulfil(const Wish& wish, Device& device) {
       const auto free = pinned_.find(bytes);
       const int64_t there = (lent != lent_.end() ? lent->second : 0) +
                             (free != pinned_.end() ? static_cast<int64_t>(free->second.size()) : 0);
-      if (there >= wish.count) return;
+      if (there >= wish.count) return false;
       int64_t large = lent_bytes_;
       for (const auto& [size, blocks] : pinned_) large += size > kPieces ? size * static_cast<int64_t>(blocks.size()) : 0;
-      if (large + bytes <= most && locked_bytes_ + bytes <= machine_ / 8) break;
-      if (pinned_.empty()) return;
+      if (large + bytes <= most && locked_bytes_ + bytes <= machine_ / 8) return true;
+      if (pinned_.empty()) return false;
       const int64_t largest = std::prev(pinned_.end())->first;
-      if (largest <= kPieces || largest == bytes) return;
+      if (largest <= kPieces || largest == bytes) return false;
       other = find(pinned_, largest);
       pinned_bytes_ -= other.bytes;
       locked_bytes_ -= other.bytes;
     }
     device.release_pinned(other.memory);
   }
-  const StagingBlock block = make_pinned(device, bytes);
-  if (block.memory != nullptr) give_back(block);
 }
 
 void Staging::trim(Device* device) {

@@ -62,8 +62,8 @@ class Staging {
   };
   /// What was asked for in vain more than once, told only once. The caller passes it to fulfil().
   std::vector<Wish> wishes();
-  /// On the device's thread: makes one of the blocks that are still missing, in place of unused ones of other sizes if
-  /// need be.
+  /// On the device's thread: makes up to two of the blocks that are still missing, in place of unused ones of other sizes
+  /// if need be.
   void fulfil(const Wish& wish, Device& device);
 
   /// On the device's thread: frees all unused blocks.
@@ -77,6 +77,7 @@ class Staging {
   using Blocks = std::map<int64_t, std::vector<StagingBlock>>;  // by size
   StagingBlock find(Blocks& blocks, int64_t bytes);
   StagingBlock make_pinned(Device& device, int64_t bytes);
+  bool make_room(const Wish& wish, Device& device);
 
   const int64_t machine_;  // bytes of memory that the process may use
   const int64_t limit_;

@@ -101,6 +101,8 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
     linesOf: program.sites.map(({ print }) => print?.lines ?? 0),
     /** The number of waiting machines, of barriers passed and of pieces taken. */
     gate: shared('i', 3) as SharedInts,
+    /** By machine on a worker: the system's number of its thread. */
+    threadNumbers: shared('i', threads) as SharedInts,
     /**
      * The first faulty iteration of each machine and of the device, the first of all, and the ends of channels and streams before the
      * launches.

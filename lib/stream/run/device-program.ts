@@ -137,8 +137,8 @@ export class DeviceProgram {
     input: ArrayLike<number>, out: Scalars | undefined, { share = 'auto', ...options }: DeviceProgramOptions,
   ): Promise<RunResult & GpuWork> {
     const lender = lenderOf(this.device);
-    const { figures, program: { input: { external } } } = this.#compiled;
-    const borrowed = figures === undefined ? Borrowed.of(input, external.type, lender) : undefined;
+    const { takesBorrowed, program: { input: { external } } } = this.#compiled;
+    const borrowed = takesBorrowed ? Borrowed.of(input, external.type, lender) : undefined;
     if (borrowed === undefined) {
       const taken = takenInput(input, lender);
       const release = (): void => { returnInput(taken, input); };

@@ -131,6 +131,11 @@ export class CompiledGpu {
     return undefined;
   }
 
+  /** Whether the next run can begin while its input is the caller's (borrowed.ts): then all of it is queued before the call returns. */
+  get takesBorrowed(): boolean {
+    return this.figures === undefined;
+  }
+
   /** Blocks that a multiprocessor holds. */
   get #resident(): number {
     return this.#kernel.residentBlocks(this.program.threads, this.program.sharedBytes);
@@ -174,8 +179,12 @@ export class CompiledGpu {
       const run = prepareRun(this.program.plan, input, options);
       using ends = new HostEnds(this.program, this.device, run, required(input), ArrayBuffer.isView(out) ? { array: out } : out,
         options.borrowed);
-      const work = await this.process(ends, { ...options, signal });
-      const firings = writtenFirings(this.program.plan, run.amount, run.counts);
+      const [worked, counted] = await Promise.allSettled([
+        this.process(ends, { ...options, signal }),
+        // While the device works.
+        Promise.resolve().then(() => writtenFirings(this.program.plan, run.amount, run.counts)),
+      ]);
+      const work = outcomeOf(worked), firings = outcomeOf(counted);
       return { output: ends.handOut(), printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
     });
   }

@@ -4,6 +4,9 @@ import type { PlacedIn } from './hybrid-costs.ts';
 
 /** Runs that each placement is tried in, whose best one counts: the first one starts threads. */
 const trials = 2;
+/** Runs that those are tried in whose best ones differ by less than single runs do; how much that is. */
+const closeTrials = 5;
+const close = 1.25;
 /** A placement is tried if by estimate it takes at most so many times as long as the best one. */
 const worthTrying = 2;
 /** Milliseconds of runs that tell how fast a placement is. */
@@ -39,12 +42,20 @@ export class Choice {
     if (runsOf(best) < trials) return best;
     const others = [...this.estimates].filter(([name, estimate]) =>
       runsOf(name) < trials && estimate <= worthTrying * this.#timeOf(best));
-    return others[0]?.[0] ?? best;
+    return others[0]?.[0] ?? this.#rival(best) ?? best;
+  }
+
+  /** Where some are close to each other: the one of them that was tried least. */
+  #rival(best: PlacedIn): PlacedIn | undefined {
+    const rivals = [...this.#found].filter(([, { best: time }]) => time <= close * this.#timeOf(best));
+    const least = Math.min(...rivals.map(([, { runs }]) => runs));
+    return rivals.length > 1 && least < closeTrials ? rivals.find(([, { runs }]) => runs === least)?.[0] : undefined;
   }
 
   /** Whether no other one is to be tried. */
   get isSettled(): boolean {
-    return this.next === this.best && (this.#found.get(this.best)?.runs ?? 0) >= trials;
+    const { best } = this;
+    return this.next === best && this.#rival(best) === undefined && (this.#found.get(best)?.runs ?? 0) >= trials;
   }
 
   /** A run has been made. */

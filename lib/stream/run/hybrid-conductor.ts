@@ -14,6 +14,7 @@ import { Batches, hostWords, mirror } from './hybrid-ends.ts';
 import { bringRests, takeRests, type HybridMemory, type HybridTransfer } from './hybrid-memory.ts';
 import type { HybridParts } from './hybrid-parts.ts';
 import { isOnDevice } from './machine-launches.ts';
+import { pinned } from './pins.ts';
 
 /** What runs on the device. */
 export interface DevicePart {
@@ -197,6 +198,7 @@ export class Conductor {
       for (const batches of this.#batches.values()) batches.dispose();
     });
     await this.#meet(); // all are there
+    using __ = pinned(this.#isAlone ? new Int32Array() : this.#common.threadNumbers);
     await this.#meet(); // the first worker has made the start
     const rests = Promise.all(bringRests(this.#memory, arena, width));
     rests.catch(() => undefined); // awaited next

@@ -202,6 +202,11 @@ export class HybridGpu extends CompiledGpu {
     };
   }
 
+  /** As one kernel. */
+  override get takesBorrowed(): boolean {
+    return this.choice.next === 'fused';
+  }
+
   override async run(input: ArrayLike<number> | undefined, options: GpuRunOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const { plan } = this.parts.program;

@@ -25,13 +25,17 @@ export interface QueueLimits {
   readonly spans: number;
 }
 
+/** Asking the system takes a file to be read. */
+let machineBytes = 0;
+
 export const noQueue: QueueLimits = { bytes: 0, spans: 0 };
 
 export function queueLimits(device: Device): QueueLimits {
   const { limitBytes } = device.memory();
   const ofDevice = limitBytes === 0 ? Infinity : limitBytes;
+  machineBytes ||= totalmem();
   return {
-    bytes: Math.min(queuedBytes, queuedShare * Math.min(ofDevice, totalmem())),
+    bytes: Math.min(queuedBytes, queuedShare * Math.min(ofDevice, machineBytes)),
     spans: Math.min(queuedSpans, Math.floor(Device.queueLimit(device) / callsOfSpan)),
   };
 }

@@ -229,9 +229,10 @@ function beginOnDevice(
   const device = asked ?? (backend === 'cuda' ? gpu : undefined);
   if (!(device instanceof Device) || !Device.usable(device) || isLost(device)) return undefined;
   const own = device.backend;
-  if (own === 'cpu' || (backend !== 'auto' && backend !== own) || mode !== 'fused') return undefined;
-  const ready = compiled.get(graph)?.get(device)?.get(nameOf({ mode, fast }));
-  const borrowed = ready === undefined ? undefined : Borrowed.of(input, ready.program.input.external.type, lenderOf(device));
+  if (own === 'cpu' || (backend !== 'auto' && backend !== own)) return undefined;
+  const { costs, threads } = options;
+  const ready = compiled.get(graph)?.get(device)?.get(nameOf({ mode, fast, costs, threads }));
+  const borrowed = ready?.takesBorrowed === true ? Borrowed.of(input, ready.program.input.external.type, lenderOf(device)) : undefined;
   if (borrowed === undefined) return undefined;
   const done = runOnDevice(graph, own, { ...options, device, fast, mode, input: borrowed.input, borrowed }, ready);
   borrowed.returns();

@@ -1,6 +1,7 @@
 // A worker thread that runs compiled programs: each message is a run, executed by the machine of the last program received.
-import { required } from '../../core/known.ts';
+import { readlinkSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
+import { required } from '../../core/known.ts';
 import type { CommonData, MachineRun } from './common.ts';
 import { Machine } from './machine.ts';
 
@@ -10,10 +11,22 @@ export interface WorkerTask {
   readonly run?: MachineRun;
 }
 
+/** The system's number of this thread; 0 where it tells none. */
+function threadNumber(): number {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1)) || 0;
+  } catch {
+    return 0;
+  }
+}
+
 const port = required(parentPort);
 let machine: Machine | undefined;
 port.on('message', ({ program, run }: WorkerTask) => {
-  if (program !== undefined) machine = new Machine(program.common, program.number);
-  else if (run === undefined) machine = undefined;
+  if (program !== undefined) {
+    program.common.threadNumbers[program.number] = threadNumber();
+    machine = new Machine(program.common, program.number);
+  }
+  if (program === undefined && run === undefined) machine = undefined;
   if (run !== undefined) port.postMessage(required(machine).run(run));
 });
