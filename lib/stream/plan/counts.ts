@@ -137,8 +137,23 @@ function wholeStates(plan: WholeProgram, amount: RunAmount, sinks: readonly numb
   return low;
 }
 
+/** Counts of a plan's latest runs: the next ones are mostly as long, and counting delays their beginning. */
+const counted = new WeakMap<WholeProgram, { readonly amount: RunAmount; readonly counts: RunCounts }[]>();
+/** Runs of a plan whose counts are kept: a whole one, and those of its start and its end. Steps behind the last whole steady state. */
+const mostCounted = 4, longestTail = 4096;
+
 /** Counts a run. Throws RangeError if nothing limits it. */
 export function countRun(plan: WholeProgram, amount: RunAmount): RunCounts {
+  const known = counted.get(plan) ?? [];
+  const same = known.find(({ amount: { input, items, iterations } }) =>
+    input === amount.input && items === amount.items && iterations === amount.iterations);
+  if (same !== undefined) return same.counts;
+  const counts = countAnew(plan, amount);
+  if (counts.tail.length <= longestTail) counted.set(plan, [{ amount: { ...amount }, counts }, ...known].slice(0, mostCounted));
+  return counts;
+}
+
+function countAnew(plan: WholeProgram, amount: RunAmount): RunCounts {
   const sinks = amount.iterations === undefined ? sinksOf(plan.graph) : countedNodes(plan.graph);
   const { repetitions, initFirings, residual, init } = plan.steady;
   const states = wholeStates(plan, amount, sinks);
@@ -200,5 +215,5 @@ function finish(plan: WholeProgram, demand: Demand, amount: RunAmount, sinks: re
 /** Firings of each node of the program as written (before merging), in a run counted as `counts`. */
 export function writtenFirings(plan: ProgramPlan, amount: RunAmount, counts: RunCounts): readonly number[] {
   const whole = plan.whole();
-  return whole === plan ? counts.firings : countRun(whole, amount).firings;
+  return [...(whole === plan ? counts : countRun(whole, amount)).firings];
 }

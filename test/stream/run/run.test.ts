@@ -46,6 +46,18 @@ describe('stream.run', function () {
     }
   });
 
+  it('counts the firings of each run, whatever happens to those of earlier ones', async () => {
+    const countsOf = async (length: number, items?: number): Promise<number[]> => {
+      const made = await run(smooth, { input: input.subarray(0, length), backend: 'wasm', ...(items === undefined ? {} : { items }) });
+      return (made as unknown as { firings: number[] }).firings;
+    };
+    for (const [length, items] of [[100], [100, 20], [100, 21], [99], [100], [98, 20], [97], [100, 20]] as const) {
+      const outputs = items ?? length - 8, found = await countsOf(length, items);
+      assert.deepEqual(found, [outputs + 2, outputs], `${length} ${items}`);
+      found.fill(-1);
+    }
+  });
+
   it("takes 'js', the former name of 'wasm', and says so", async () => {
     const former = await run(smooth, { input, backend: 'js' });
     assert.deepEqual(Array.from(former.output), Array.from((await run(smooth, { input, backend: 'wasm' })).output));
