@@ -44,6 +44,8 @@ bool CudaDevice::map_pinned(int64_t bytes, void** out) {
   if (before > 0) munmap(all, before);
   if (before < kLargePage) munmap(memory + size, kLargePage - before);
   use_large_pages(memory, size);
+  // A process that forks, as each start of a program does, would at once copy all pages that are locked.
+  madvise(memory, static_cast<size_t>(size), MADV_DONTFORK);
   Populating::begin({{memory, size}}).reset();
   if (call([&] { return cudaHostRegister(memory, static_cast<size_t>(size), cudaHostRegisterDefault); }) != cudaSuccess) {
     cudaGetLastError();  // the caller tries another way

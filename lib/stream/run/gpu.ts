@@ -335,15 +335,29 @@ export class CompiledGpu {
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
     const alone = new Share(from, whole, undefined, false);
-    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, alone, options.signal, isAlone, carry);
     const behind = this.#mayFailBehind(ends) ? to - whole + 1 : 0;
     const left = Math.max(behind, Math.ceil((ends.items - before - whole * items) / items));
-    if (made.fault !== undefined || left === 0) return made;
-    const last = await paddedSpan(this.program, this.device, ends, whole, left);
-    using __ = untilAborted(options.signal, () => { last.dispose(); });
-    const [{ deviceSeconds, fault }] = await Promise.all(
-      [this.launch({ ...last.span, state: carry.next(whole), signal: options.signal }), last.take(options.signal)]);
-    return { deviceSeconds: made.deviceSeconds + deviceSeconds, ...(fault === undefined ? {} : { fault: whole + fault }) };
+    const last = (): Promise<GpuOutcome> => this.#last(ends, [whole, left], carry, options.signal);
+    if (whole === from) return left === 0 ? { deviceSeconds: 0 } : await last();
+    const middle = this.#middle(ends, alone, options.signal, isAlone, carry);
+    // Where all before them are queued, the last ones follow without a pause.
+    const early = left > 0 && alone.front === whole ? last() : undefined;
+    const [made, ending] = await Promise.allSettled([middle, early]);
+    const { deviceSeconds, fault } = outcomeOf(made);
+    if (fault !== undefined || left === 0) return outcomeOf(made);
+    const end = outcomeOf(ending) ?? await last();
+    return { ...end, deviceSeconds: deviceSeconds + end.deviceSeconds };
+  }
+
+  /** So many steady states from one on, to the end of the run; their input ends before them. */
+  async #last(
+    ends: Ends, [state, states]: readonly [number, number], carry: RunState, signal: AbortSignal | undefined,
+  ): Promise<GpuOutcome> {
+    const last = await paddedSpan(this.program, this.device, ends, state, states);
+    using _ = untilAborted(signal, () => { last.dispose(); });
+    const launched = this.launch({ ...last.span, state: carry.next(state), signal });
+    const [{ deviceSeconds, fault }] = await Promise.all([launched, last.take(signal)]);
+    return { deviceSeconds, ...(fault === undefined ? {} : { fault: state + fault }) };
   }
 
   /** Microseconds of a steady state on a core. Counting operations takes milliseconds. */
