@@ -28,22 +28,26 @@ const waterFlux = (l: Water, r: Water, g: number): Water => {
   return [mass, mixed(ml * l[1] + 0.5 * g * l[0] * l[0], mr * r[1] + 0.5 * g * r[0] * r[0], ml, mr), mass * (mass > 0 ? l[2] : r[2])];
 };
 
+const waterState = ([h, m, n]: Water): Water => [h, m / h, n / h];
+
+const waterSlopes = (before: Water, own: Water, next: Water): Water =>
+  [slope(before[0], own[0], next[0]), slope(before[1], own[1], next[1]), slope(before[2], own[2], next[2])];
+
+/** The flux between the second and the third of four cells. */
+const waterFace = (at: (k: number) => Water, k: number, g: number): Water => {
+  const [before, a, b, after] = [waterState(at(k - 1)), waterState(at(k)), waterState(at(k + 1)), waterState(at(k + 2))];
+  const [sa, sb] = [waterSlopes(before, a, b), waterSlopes(a, b, after)];
+  return waterFlux([a[0] + 0.5 * sa[0], a[1] + 0.5 * sa[1], a[2] + 0.5 * sa[2]],
+    [b[0] - 0.5 * sb[0], b[1] - 0.5 * sb[1], b[2] - 0.5 * sb[2]], g);
+};
+
 /** The change of a cell by the fluxes along one axis. */
 const waterChange = (at: (k: number) => Water, ratio: number, g: number): Water => {
-  const state = (k: number): Water => {
-    const [h, m, n] = at(k);
-    return [h, m / h, n / h];
-  };
-  const [a, b, c, d, e] = [state(-2), state(-1), state(0), state(1), state(2)];
-  const face = (before: Water, own: Water, next: Water, half: number): Water =>
-    [own[0] + half * slope(before[0], own[0], next[0]), own[1] + half * slope(before[1], own[1], next[1]),
-      own[2] + half * slope(before[2], own[2], next[2])];
-  const left = waterFlux(face(a, b, c, 0.5), face(b, c, d, -0.5), g);
-  const right = waterFlux(face(b, c, d, 0.5), face(c, d, e, -0.5), g);
+  const [left, right] = [waterFace(at, -1, g), waterFace(at, 0, g)];
   return [ratio * (left[0] - right[0]), ratio * (left[1] - right[1]), ratio * (left[2] - right[2])];
 };
 
-const functions = { slope, waterFlux, waterChange, mean };
+const functions = { slope, waterFlux, waterState, waterSlopes, waterFace, waterChange, mean };
 
 /** Waves in shallow water. The depth must be above 0 everywhere, if only by a film: dry cells are not admissible. */
 export const shallowWater = {
