@@ -51,7 +51,6 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
   /// What a thread knows about the exchange of its cells, as bits: cells that others need, and cells that it needs.
   struct Exchange {
     unsigned int given = 0, needed = 0;
-    unsigned int first;  ///< a cell whose message always comes: for lanes that need none
   };
   static_assert(kCells <= 32, "a bit for each cell of a thread");
 
@@ -82,7 +81,6 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
       made.given |= static_cast<unsigned int>(owned && !within(i, -1)) << i;
       made.needed |= static_cast<unsigned int>(within(i, 1) && !owned) << i;
     }
-    made.first = static_cast<unsigned int>(slab.low * task.plane + static_cast<int64_t>(task.low_row) * here.p.n2 + task.low);
     return made;
   }
 
@@ -105,10 +103,10 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
       // Known before the first look: threads may have to look again and again.
       unsigned int from[kCells];
       WARPLOOM_UNROLL
-      for (int i = 0; i < kCells; ++i) from[i] = (what.needed >> i & 1u) != 0 ? cell_of(here, slab, i) : what.first;
+      for (int i = 0; i < kCells; ++i) from[i] = cell_of(here, slab, i);
       const device::Message* const in_field = box + f * here.task.cells;
       device::Message messages[kCells];
-      device::receive_at_once(here.block, tag, [&](int i) { return in_field + from[i]; }, messages);
+      device::receive_needed(here.block, tag, what.needed, [&](int i) { return in_field + from[i]; }, messages);
       WARPLOOM_UNROLL
       for (int i = 0; i < kCells; ++i) {
         T& cell = state.cell(f, i);
