@@ -25,11 +25,15 @@ export const total = (v: PerAxis<number>): number => {
 /** The sum of the squares. */
 export const square = (v: PerAxis<number>): number => total(parts(v.length, (i) => v[i] * v[i]));
 
-export const primitive = (q: Gas, gamma: number): Gas => {
+/** The primitive state, and the speed of sound. */
+export const known = (q: Gas, gamma: number): readonly [Gas, number] => {
   const inverse = 1 / q[0];
   const v = parts(q[2].length, (i) => q[2][i] * inverse);
-  return [q[0], (gamma - 1) * (q[1] - 0.5 * total(parts(q[2].length, (i) => q[2][i] * v[i]))), v];
+  const p = (gamma - 1) * (q[1] - 0.5 * total(parts(q[2].length, (i) => q[2][i] * v[i])));
+  return [[q[0], p, v], Math.sqrt(gamma * p * inverse)];
 };
+
+export const primitive = (q: Gas, gamma: number): Gas => known(q, gamma)[0];
 
 /** Of numbers that are not NaN; cheaper than Math.min, which has to look for -0 and NaN. */
 export const smaller = (a: number, b: number): number => (a < b ? a : b);
@@ -83,18 +87,21 @@ export const hllc = (l: Gas, r: Gas, axis: Axis, gamma: number): Gas => {
   const [ul, ur] = [l[2][axis], r[2][axis]];
   const share = 0.5 * (gamma + 1) * pressureBound(l, r, ul - ur, gamma), rest = 0.5 * (gamma - 1);
   const [ml, mr] = [Math.sqrt(l[0] * (share + rest * l[1])), Math.sqrt(r[0] * (share + rest * r[1]))];
-  const middle = (l[1] - r[1] + (ul * ml + ur * mr)) / (ml + mr);
-  const isLeft = middle >= 0;
+  // The wave in the middle moves at push / sum.
+  const push = l[1] - r[1] + (ul * ml + ur * mr), sum = ml + mr;
+  const isLeft = push >= 0;
   const [w, m] = [isLeft ? l : r, isLeft ? ml : mr];
   const [rho, p, u] = [w[0], w[1], w[2][axis]];
-  const approach = isLeft ? u - middle : middle - u;
+  const [drift, pushed] = [isLeft ? rho * u : -(rho * u), isLeft ? push : -push];
   const e = energy(w, gamma);
-  // Between the outer wave and the one in the middle.
-  const pressure = p + m * approach;
-  const inverse = 1 / (m - rho * approach);
+  // Between the outer wave and the one in the middle. The gas that the outer wave takes up, per density there, is room / sum.
+  const room = (m - drift) * sum + rho * pushed;
+  const both = 1 / (sum * room);
+  const middle = push * (room * both), inverse = sum * (sum * both);
+  const pressure = p + m * (isLeft ? u - middle : middle - u);
   const turned = rho * (u * p - middle * pressure);
   const star = (m * e + (isLeft ? turned : -turned)) * inverse;
-  const isBetween = (isLeft ? rho * u : -(rho * u)) < m;
+  const isBetween = drift < m;
   return physical([isBetween ? rho * m * inverse : rho, isBetween ? pressure : p,
     parts(w[2].length, (i) => (i === axis ? (isBetween ? middle : u) : w[2][i]))], isBetween ? star : e, axis);
 };

@@ -1,7 +1,7 @@
 // A step of the Euler equations: MUSCL on primitive variables with monotonised central slopes, HLLC, and fluxes of first order where a
 // density or pressure would fall below 0. B. van Leer, J. Comput. Phys. 32 (1979).
 import {
-  energy, hll, hllc, isGas, larger, parts, physical, pressureBound, primitive, smaller, sound, square, total, type Axis, type Gas,
+  energy, hll, hllc, isGas, known, larger, parts, physical, pressureBound, primitive, smaller, sound, square, total, type Axis, type Gas,
   type PerAxis,
 } from './gas.ts';
 
@@ -18,29 +18,27 @@ const slope = (before: number, own: number, next: number): number => {
 const slopes = (before: Gas, own: Gas, next: Gas): Gas => [slope(before[0], own[0], next[0]), slope(before[1], own[1], next[1]),
   parts(own[2].length, (i) => slope(before[2][i], own[2][i], next[2][i]))];
 
-/** The speed of sound, and the share of the cell that waves cross in a step along all axes. */
-export const crossing = (w: Gas, ratios: PerAxis<number>, gamma: number): readonly [number, number] => {
-  const c = sound(w, gamma);
-  return [c, total(parts(ratios.length, (i) => ratios[i] * (Math.abs(w[2][i]) + c)))];
-};
+/** The share of the cell that waves cross in a step, along all axes. */
+export const crossing = (w: Gas, c: number, ratios: PerAxis<number>): number =>
+  total(parts(ratios.length, (i) => ratios[i] * (Math.abs(w[2][i]) + c)));
 
 /**
  * Whether U ± F · 2 dt / dx over the share of the axis in the cell's CFL number is admissible. If it is in both cells of every face, a
  * step is a mean of admissible states (Hu, Adams and Shu, J. Comput. Phys. 242 (2013)).
  */
-export const isSafe = (q: Gas, w: Gas, [c, share]: readonly [number, number], flux: Gas, side: number, axis: Axis): boolean =>
-  isGas(q, flux, side * share, Math.abs(w[2][axis]) + c);
+export const isSafe = (q: Gas, w: Gas, c: number, flux: Gas, crossed: number, axis: Axis): boolean =>
+  isGas(q, flux, crossed, Math.abs(w[2][axis]) + c);
 
 /** The flux between the second and the third of four cells. */
 export const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma: number): Gas => {
   const [a, b] = [at(axis, k), at(axis, k + 1)];
-  const [before, wa, wb, after] = [primitive(at(axis, k - 1), gamma), primitive(a, gamma), primitive(b, gamma),
-    primitive(at(axis, k + 2), gamma)];
+  const [[before], [wa, ca], [wb, cb], [after]] = [known(at(axis, k - 1), gamma), known(a, gamma), known(b, gamma),
+    known(at(axis, k + 2), gamma)];
   const [sa, sb] = [slopes(before, wa, wb), slopes(wa, wb, after)];
   const flux = hllc([wa[0] + sa[0], wa[1] + sa[1], parts(ratios.length, (i) => wa[2][i] + sa[2][i])],
     [wb[0] - sb[0], wb[1] - sb[1], parts(ratios.length, (i) => wb[2][i] - sb[2][i])], axis, gamma);
-  const [ca, cb] = [crossing(wa, ratios, gamma), crossing(wb, ratios, gamma)];
-  return isSafe(a, wa, ca, flux, -2, axis) && isSafe(b, wb, cb, flux, 2, axis) ? flux : hll(wa, wb, axis, gamma);
+  const [ka, kb] = [crossing(wa, ca, ratios), crossing(wb, cb, ratios)];
+  return isSafe(a, wa, ca, flux, -2 * ka, axis) && isSafe(b, wb, cb, flux, 2 * kb, axis) ? flux : hll(wa, wb, axis, gamma);
 };
 
 /** The state after a forward step; `ratios`: dt / dx along each axis; `flux`: between cells k and k + 1. */
@@ -68,6 +66,6 @@ export const mean = (before: number, now: number): number => 0.5 * (before + now
 
 /** Everything that a step calls. */
 export const functions = {
-  parts, total, square, primitive, smaller, larger, energy, sound, physical, hll, pressureBound, hllc, isGas, slope, slopes, crossing,
+  parts, total, square, known, primitive, smaller, larger, energy, sound, physical, hll, pressureBound, hllc, isGas, slope, slopes, crossing,
   isSafe, faceFlux, advanced, mean,
 };
