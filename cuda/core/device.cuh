@@ -288,21 +288,6 @@ WARPLOOM_DEVICE void receive_at_once(const Block&, unsigned int tag, From from, 
     for (int i = 0; i < kCount; ++i) missing = missing || out[i].tag != tag;
   } while (__any_sync(~0u, missing));
 }
-/// The same for messages of which a thread needs some, told by bits; the others stay empty. Looks again for those alone that are missing.
-template <int kCount, class From>
-WARPLOOM_DEVICE void receive_needed(const Block&, unsigned int tag, unsigned int needed, From from, Message (&out)[kCount]) {
-  static_assert(kCount <= 32, "a bit for each message");
-  WARPLOOM_UNROLL
-  for (int i = 0; i < kCount; ++i) out[i] = {};
-  while (__any_sync(~0u, needed != 0)) {
-    WARPLOOM_UNROLL
-    for (int i = 0; i < kCount; ++i) {
-      if ((needed >> i & 1u) != 0) out[i] = look(from(i));
-    }
-    WARPLOOM_UNROLL
-    for (int i = 0; i < kCount; ++i) needed &= ~(static_cast<unsigned int>(out[i].tag == tag) << i);
-  }
-}
 
 /// 16-byte vector of T for wide loads and stores.
 template <class T>

@@ -84,6 +84,31 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
     return made;
   }
 
+  /// Waits for the messages that a thread needs, told by bits, and looks again for those alone that are missing: looking takes as long as
+  /// the messages take. All lanes of the warp take part.
+  template <class From>
+  static WARPLOOM_DEVICE void receive(
+      const device::Block& block, unsigned int tag, unsigned int needed, From from, device::Message (&out)[kCells]) {
+    WARPLOOM_UNROLL
+    for (int i = 0; i < kCells; ++i) out[i] = {};
+#ifdef WARPLOOM_SIMT
+    for (int i = 0; i < kCells; ++i) {
+      device::Message one[1];
+      if ((needed >> i & 1u) != 0) device::receive(block, tag, [&](int) { return from(i); }, one);
+      if ((needed >> i & 1u) != 0) out[i] = one[0];
+    }
+#else
+    while (__any_sync(~0u, needed != 0)) {
+      WARPLOOM_UNROLL
+      for (int i = 0; i < kCells; ++i) {
+        if ((needed >> i & 1u) != 0) out[i] = device::look(from(i));
+      }
+      WARPLOOM_UNROLL
+      for (int i = 0; i < kCells; ++i) needed &= ~(static_cast<unsigned int>(out[i].tag == tag) << i);
+    }
+#endif
+  }
+
   /// Renews the cells of a tile that other blocks own. Two boxes in turn are enough: a block sends round r + 2 after a barrier that its
   /// threads reach with all messages of round r + 1, which its neighbours sent after they had received all of round r.
   static WARPLOOM_DEVICE void exchange(const Here& here, const Slab& slab, const Exchange& what, int member, unsigned int tag,
@@ -106,7 +131,7 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
       for (int i = 0; i < kCells; ++i) from[i] = cell_of(here, slab, i);
       const device::Message* const in_field = box + f * here.task.cells;
       device::Message messages[kCells];
-      device::receive_needed(here.block, tag, what.needed, [&](int i) { return in_field + from[i]; }, messages);
+      receive(here.block, tag, what.needed, [&](int i) { return in_field + from[i]; }, messages);
       WARPLOOM_UNROLL
       for (int i = 0; i < kCells; ++i) {
         T& cell = state.cell(f, i);

@@ -236,12 +236,6 @@ void receive(const Block& block, unsigned int tag, From from, Message (&out)[kCo
   for (int i = 0; i < kCount; ++i) detail::receive(block.self(), from(i)->word, tag, out[i].word, file, line);
 }
 template <int kCount, class From>
-void receive_needed(const Block& block, unsigned int tag, unsigned int needed, From from, Message (&out)[kCount], WARPLOOM_SITE) {
-  for (int i = 0; i < kCount; ++i) {
-    if ((needed >> i & 1u) != 0) detail::receive(block.self(), from(i)->word, tag, out[i].word, file, line);
-  }
-}
-template <int kCount, class From>
 void receive_at_once(const Block& block, unsigned int tag, From from, Message (&out)[kCount], WARPLOOM_SITE) {
   receive(block, tag, from, out, file, line);
 }

@@ -49,7 +49,7 @@ const lanes = 32;
  * By dimensions. Warps that march take long, and those at boundaries longer than others: in blocks of one, none waits for another. Fewer
  * registers, with some numbers in memory, serve these kernels better than fewer warps.
  */
-const warpsOf = [0, 8, 1, 1], heldOf = [0, 24, 20, 16];
+const warpsOf = [0, 8, 1, 1], heldOf = [0, 32, 20, 16];
 
 const cascades = new WeakMap<Shared, Cascade>();
 
@@ -115,7 +115,22 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
       body: point.body.flatMap((each) => sets.get(each) ?? [each]) };
     program = tidy({ ...program, functions: [...program.functions.slice(0, -1), next] });
   }
-  return [...links, lastLink(lastOf(program.functions), inputOf, from, weightsOf(program))];
+  return [...links, fromFetched(lastLink(lastOf(program.functions), inputOf, from, weightsOf(program)), links)];
+}
+
+/** A link that takes what it reads of cells along the first and the last axis from those that have loaded it. */
+function fromFetched<T extends Traced & { readonly takes: readonly Taken[] }>(link: T, links: readonly Plain[]): T {
+  const { f, takes, inputs } = link;
+  const inputOf = new Map<Local, Input | Taken>(f.parameters.map((local, i) =>
+    [local, required(i < takes.length ? takes[i] : inputs[i - takes.length])]));
+  for (const [local, input] of inputOf) {
+    if (input.kind !== 'y' || (input.offset.length === 3 && input.offset[1] !== 0)) continue;
+    for (const { isEarly, from, inputs: loaded } of links) {
+      const i = isEarly ? loaded.findIndex((each) => each.kind === 'y' && each.index === input.index) : -1;
+      if (i >= 0) inputOf.set(local, { kind: 'number', index: from + i, offset: input.offset });
+    }
+  }
+  return { ...link, ...ordered(f, inputOf) };
 }
 
 /** Whether neighbours along the first or the last axis make the same. */
@@ -195,7 +210,8 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
   }));
   const count = from + lastOf(makers).f.results.length;
   const weights = weightsOf({ buffers: [], imports: [], functions: [...callees, finish.f] });
-  const all: readonly Plain[] = [...makers, { ...finish, takes, from: count, weight: weights.get(finish.f.name) ?? 0, isEarly: false }];
+  const end = fromFetched({ ...finish, takes, from: count, weight: weights.get(finish.f.name) ?? 0, isEarly: false }, makers);
+  const all: readonly Plain[] = [...makers, end];
   const links: Link[] = [];
   let ages = 1;
   for (const each of [...all].reverse()) {

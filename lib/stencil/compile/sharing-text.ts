@@ -67,12 +67,14 @@ function rowText(printing: Printing): readonly string[] {
   const firsts = links.flatMap((link, k) => (isFirst(link) ? [k] : []));
   // Loads follow what takes them: they are for the next row.
   const ordered = [...firsts.filter((k) => !required(links[k]).isEarly), ...firsts.filter((k) => required(links[k]).isEarly)];
-  const rest = links.slice(0, -1).flatMap((link, k) => (isFirst(link) ? [] : [{ link, text: required(texts[k]) }]));
-  const start = Math.min(...rest.map(({ link: { rows: [low], lead } }) => low - lead));
+  const rest = links.slice(0, -1).flatMap((link, k) =>
+    (isFirst(link) ? [] : [{ start: link.rows[0] - link.lead, text: required(texts[k]) }]));
+  const starts = dimensions === 1 ? [0] : [...new Set(rest.map(({ start }) => start))];
   return [
     ...ordered.flatMap((k) => required(texts[k])),
-    ...rest.length === 0 || dimensions === 1 ? rest.flatMap(({ text }) => text)
-      : [`    if (at[0] >= first + (${start})) {`, ...rest.flatMap(({ text }) => text), '    }'],
+    ...dimensions === 1 ? rest.flatMap(({ text }) => text) : starts.flatMap((start) => [
+      `    if (at[0] >= first + (${start})) {`, ...rest.filter((each) => each.start === start).flatMap(({ text }) => text), '    }',
+    ]),
     ...required(texts.at(-1)),
   ];
 }

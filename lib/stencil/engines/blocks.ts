@@ -47,7 +47,9 @@ function sharingBlocks({ width, warps, held, links }: Cascade, { members, shape 
   let best = { march: 1, blocks: 0, threads: 32 * warps }, least = Infinity;
   for (let march = 1; march <= Math.min(mostShared, first); march += 1) {
     const blocks = members * Math.ceil((strips * Math.ceil(first / march)) / warps);
-    const cost = Math.ceil(blocks / places) * (march + more);
+    // Warps at boundaries take longer: rounds neither end together, nor do they fill up entirely.
+    const rounds = (Math.ceil(blocks / places) + blocks / places + 0.5) / 2;
+    const cost = rounds * (march + more);
     if (cost >= least) continue;
     best = { ...best, march, blocks };
     least = cost;

@@ -66,6 +66,6 @@ export const mean = (before: number, now: number): number => 0.5 * (before + now
 
 /** Everything that a step calls. */
 export const functions = {
-  parts, total, square, known, primitive, smaller, larger, energy, sound, physical, hll, pressureBound, hllc, isGas, slope, slopes, crossing,
-  isSafe, faceFlux, advanced, mean,
+  parts, total, square, known, primitive, smaller, larger, energy, sound, physical, hll, pressureBound, hllc, isGas, slope, slopes,
+  crossing, isSafe, faceFlux, advanced, mean,
 };
