@@ -21,7 +21,7 @@ async function fetchModule(url: URL | string): Promise<object> {
 /**
  * Fetches the WebAssembly module of the CPU backend from another place. Importing the library has looked for it beside the library's
  * own code, as `../../prebuilds/wasm32/warploom.wasm`, and waited for it; call this where a bundler or server does not keep it there.
- * @param options.url where the module is
+ * `url`: where the module is.
  * @throws UnavailableError ERR_WARPLOOM_UNAVAILABLE if it is not there, or is not the module
  */
 export async function load({ url }: { readonly url: URL | string }): Promise<void> {

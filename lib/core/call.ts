@@ -11,6 +11,7 @@ import type { ReportOf } from './report.ts';
 
 /** Arrays of real numbers, in JavaScript's memory or on a device. */
 export type Reals = Float32Array | Float64Array | DeviceArray;
+/** Element type of arrays of real numbers. */
 export type RealType = 'float32' | 'float64';
 
 /** Information about the call in every result. */

@@ -108,6 +108,7 @@ export abstract class DeviceMemory<T extends TypedArray = TypedArray> {
     addon().release(this.#handle);
   }
 
+  /** The same as `dispose()`. */
   [Symbol.dispose](): void {
     this.dispose();
   }

@@ -240,10 +240,12 @@ export class Device {
     return this.#closing;
   }
 
+  /** Begins to close the device, without waiting. */
   [Symbol.dispose](): void {
     void this.close();
   }
 
+  /** The same as `close()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

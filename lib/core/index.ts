@@ -18,6 +18,7 @@ export type { Parameters } from './pack.ts';
 export type { OperationName, Reports } from './operations.gen.ts';
 export type { ReportOf } from './report.ts';
 export type { Rows } from './rows.ts';
+export type { CallInfo, Reals, RealType } from './call.ts';
 export type { CallOptions, ProgressCallback } from './progress.ts';
 export type { BatchTrace, QueueTrace, RunTrace, TransferTrace } from './diagnostics.ts';
 export {

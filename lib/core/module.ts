@@ -284,6 +284,7 @@ export class DeviceModule {
     addon().releaseModule(this.#handle);
   }
 
+  /** The same as `dispose()`. */
   [Symbol.dispose](): void {
     this.dispose();
   }

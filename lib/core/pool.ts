@@ -97,6 +97,7 @@ export class DevicePool {
     return this.#closing;
   }
 
+  /** The same as `close()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

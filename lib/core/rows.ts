@@ -35,6 +35,7 @@ export class Rows<Row extends Readonly<Record<string, number>>> implements Itera
     return column;
   }
 
+  /** The rows in order. */
   *[Symbol.iterator](): Generator<Row, void, undefined> {
     for (let row = 0; row < this.length; row += 1) yield this.#row(row);
   }

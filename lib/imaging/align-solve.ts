@@ -4,6 +4,7 @@ import type { AlignLevel } from './align-levels.ts';
 
 /** The maps among which an alignment is sought. */
 export const alignModels = ['translation', 'rigid', 'affine'] as const;
+/** One of {@link alignModels}. */
 export type AlignModel = (typeof alignModels)[number];
 
 /**

@@ -10,6 +10,7 @@ import { choices } from '../core/operations.gen.ts';
 
 /** How a curvature is computed; within a backend all variants produce the same bits. */
 export const curvatureVariants = choices['imaging.curvature'].variant;
+/** One of {@link curvatureVariants}. */
 export type CurvatureVariant = (typeof curvatureVariants)[number];
 
 /** Options of {@link curvature}. */

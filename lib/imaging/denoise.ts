@@ -16,14 +16,17 @@ import { statusOf, type IterationStatus } from './status.ts';
 
 /** How the energy is minimised. */
 export const denoiseMethods = choices['imaging.denoise'].method;
+/** One of {@link denoiseMethods}. */
 export type DenoiseMethod = (typeof denoiseMethods)[number];
 
 /** The noise model of the data term. */
 export const noiseKinds = choices['imaging.denoise'].noise;
+/** One of {@link noiseKinds}. */
 export type NoiseKind = (typeof noiseKinds)[number];
 
 /** How the iterations are computed; all variants produce the same bits. */
 export const denoiseVariants = choices['imaging.denoise'].variant;
+/** One of {@link denoiseVariants}. */
 export type DenoiseVariant = (typeof denoiseVariants)[number];
 
 /** A check of the state of a denoising. */

@@ -12,7 +12,7 @@ export type { NoiseOptions } from './noise.ts';
 export {
   dice, diceEitherWay, hausdorff, meanSquaredError, ncc, psnr, rofEnergy, ssim, targetRegistrationError,
 } from './metrics.ts';
-export type { Mask, MaskShape, RegistrationError, SsimOptions } from './metrics.ts';
+export type { Compared, HostImage, Mask, MaskShape, RegistrationError, SsimOptions } from './metrics.ts';
 export { cosineTransform } from './cosine.ts';
 export type { CosineOptions, CosineResult } from './cosine.ts';
 export { warp } from './warp.ts';

@@ -16,8 +16,10 @@ import {
 
 export type { Mask } from './distances.ts';
 
-type HostImage = Image<Float32Array | Float64Array>;
-type Compared = HostImage | SampleImage;
+/** An image in JavaScript's memory. */
+export type HostImage = Image<Float32Array | Float64Array>;
+/** An image whose pixels are compared, of floating-point numbers or of integers. */
+export type Compared = HostImage | SampleImage;
 type HostPixels = Float32Array | Float64Array;
 
 /** An image with the pixels that it has now: metrics are computed in turns of the event loop. */

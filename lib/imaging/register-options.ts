@@ -17,10 +17,12 @@ import type { LandmarkError, Landmarks } from './landmarks.ts';
 
 /** How the images are compared. */
 export const registrationMeasures = choices['imaging.registration'].measure;
+/** One of {@link registrationMeasures}. */
 export type RegistrationMeasure = (typeof registrationMeasures)[number];
 
 /** How the gradient flow is stepped. */
 export const registrationVariants = choices['imaging.registration'].variant;
+/** One of {@link registrationVariants}. */
 export type RegistrationVariant = (typeof registrationVariants)[number];
 
 /** Options of {@link register}. */

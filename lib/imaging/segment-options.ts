@@ -12,6 +12,7 @@ import type { CheckedImage, Pixels } from '../files/image.ts';
 
 /** How a step is computed. */
 export const segmentSteps = choices['imaging.segment'].step;
+/** One of {@link segmentSteps}. */
 export type SegmentStep = (typeof segmentSteps)[number];
 
 /**
@@ -19,6 +20,7 @@ export type SegmentStep = (typeof segmentSteps)[number];
  * backend.
  */
 export const segmentVariants = choices['imaging.segment'].variant;
+/** One of {@link segmentVariants}. */
 export type SegmentVariant = (typeof segmentVariants)[number];
 
 /**

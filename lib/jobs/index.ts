@@ -8,7 +8,7 @@ export type { Frame, FrameAxis } from './frame.ts';
 export type { InputDigest } from './hash.ts';
 export type { ItemState } from './items.ts';
 export type { Job, JobDescription } from './kinds/index.ts';
-export type { InputFile, ItemReport } from './kind.ts';
+export type { ColourRange, InputFile, ItemReport } from './kind.ts';
 export type { LoadOptions } from './load.ts';
 export type { JobItem, LoadedJob } from './loaded.ts';
 export type { RunOptions, Shard } from './runner.ts';

@@ -18,7 +18,7 @@ export interface Shard {
   readonly count: number;
 }
 
-/** Options of {@link runJob}: what to run, and callbacks. */
+/** Options of a run: what to run, and callbacks. */
 export interface RunOptions {
   /** Folder in which each job gets a folder; default 'warploom-results'. */
   readonly results?: string;

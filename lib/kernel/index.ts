@@ -32,6 +32,7 @@ async function withCalls<T>(inputs: unknown, work: (loaded: typeof import('./cal
  * do not count for that, and int32 elements become float64. Results have the same bits on all back ends.
  *
  * Arrays in JavaScript's memory are read at the call; those on a device stay there, and so does the result of device arrays.
+ * @typeParam F type of the function
  * @param f a function, or its text, such as '(x, a) => a * x'. It returns a number, a truth value, or an array or object of these
  * @param inputs a number, array or view for each parameter; shapes are broadcast by NumPy's rules
  * @returns `out`, or a new array for each value that the function returns, in row-major order of the broadcast shape
@@ -51,6 +52,7 @@ export function map(f: unknown, inputs: readonly KernelInput[], options: MapOpti
  * bits on all back ends, for any number of threads. Sums are made in float64 within blocks of 4096 elements, then over blocks of 4096 such
  * sums, and so on. For each factor of 4096 in the number of elements, the relative error (of the sum of absolute values) grows by at most
  * 17 · 2⁻⁵³.
+ * @typeParam F type of the function
  * @param reduction `sum`; `mean`; `norm1`, `norm2` and `normInf`: the sum of absolute values, the root of the sum of squares (which may
  * overflow), and the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0;
  * `argmin` and `argmax`: the index of the first such value in row-major order. Of no elements, sums and norms are 0, min is Infinity, max
@@ -78,6 +80,7 @@ export function reduce(
 /**
  * Compiles a function for kinds of inputs ahead of its first call. Calls of `map` and `reduce` compile by themselves and keep what they
  * compile with the function; this is for programs that must not wait later, and for those who want to see what is made of a function.
+ * @typeParam F type of the function
  * @param f a function or its text
  * @param kinds for each parameter `'number'`, `'float32'`, `'float64'` or `'int32'`
  * @throws FunctionError for a function that cannot be compiled; UnavailableError if there is no device or no compiler for it

@@ -140,6 +140,7 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
     for (let i = 0; i < words.length; i += 1) if ((elementAt(words, i) & 0xff) !== 0) yield this.#notedOutcome(i);
   }
 
+  /** The outcomes of all systems in order. */
   *[Symbol.iterator](): Generator<SystemOutcome> {
     for (let place = 0; place < this.length; place += 1) yield this.#outcome(place);
   }

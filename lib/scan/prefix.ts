@@ -16,14 +16,17 @@ export type ScanArray = Reals;
 
 /** What is accumulated. */
 export const scanOperators = choices['scan.prefix'].operator;
+/** What is accumulated: `sum`, `product` or `max`. */
 export type ScanOperator = (typeof scanOperators)[number];
 
 /** Algorithm on cuda and simt; the cpu backend has only one. */
 export const scanAlgorithms = choices['scan.prefix'].algorithm;
+/** Algorithm on cuda and simt: `auto`, `regpack` or `shared`. The cpu backend has only one. */
 export type ScanAlgorithm = (typeof scanAlgorithms)[number];
 
 /** Elements per thread of `regpack`; 0 lets the policy choose. */
 export const scanDepths = [0, 2, 4, 8, 16, 32] as const;
+/** Elements per thread of `regpack`; 0 lets the policy choose. */
 export type ScanDepth = (typeof scanDepths)[number];
 
 /** Options of {@link scan}. */

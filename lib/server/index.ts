@@ -30,6 +30,7 @@ export class RunningServer {
     return (this.#closing ??= this.#close());
   }
 
+  /** The same as `close()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

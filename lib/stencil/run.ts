@@ -177,6 +177,7 @@ export class Run<Field extends string = string> {
     this.#free();
   }
 
+  /** The same as `dispose()`. */
   [Symbol.dispose](): void {
     this.dispose();
   }

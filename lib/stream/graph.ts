@@ -1,6 +1,7 @@
 // The graph of an elaborated program: nodes joined by channels, and the hierarchy it was written in.
 import type { ConstantData, FilterCode, IrType } from './ir.ts';
 
+/** A file that a program reads or writes. */
 export interface FileFormat {
   /** Path as written in the program. */
   readonly path: string;

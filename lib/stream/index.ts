@@ -8,18 +8,21 @@ export { collapseLinear, type LinearFilter, type LinearProgram } from './algebra
 export { check, elaborate, parse } from './compile.ts';
 export type { CheckOptions, CheckResult, Compiled, CompileOptions, ParseOptions, ParseResult, Source } from './compile.ts';
 export { formatDiagnostic, ProgramError } from './diagnostics.ts';
+export type { Span } from './ast.ts';
+export type { SyntaxLimits } from './front/limits.ts';
 export type { Diagnostic, SourceFile } from './diagnostics.ts';
 export { describeGraph } from './elaborate/describe.ts';
 export { defaultLimits, type ElaborationLimits } from './elaborate/limits.ts';
 export type { ParameterValue, ParameterValues } from './elaborate/parameters.ts';
 export { toSdf, type SdfOptions } from './elaborate/to-sdf.ts';
-export type { Channel, GraphNode, GraphTree, StreamGraph } from './graph.ts';
+export type { Channel, FileFormat, GraphNode, GraphTree, StreamGraph } from './graph.ts';
 export { StreamRunError } from './interpret/error.ts';
 export { interpret } from './interpret/interpret.ts';
 export type { Interpretation, InterpretOptions, RunLimits } from './interpret/index.ts';
 export { NoCompilerError } from '../core/compile/compiler.ts';
-export { deviceModes, streamBackends, type DeviceMode, type FormerBackend, type StreamBackend } from './run/backends.ts';
+export { deviceModes, streamBackends, type DeviceBackend, type DeviceMode, type FormerBackend, type ShareChoice, type StreamBackend } from './run/backends.ts';
 export { run } from './run/index.ts';
+export type { Scalars } from './run/prepare.ts';
 export type { StreamRun, StreamRunOptions } from './run/index.ts';
 export { compileForDevice, type DeviceCompileOptions, type LinkRates, type TuneOptions } from './run/for-device.ts';
 export type { DeviceProgram, DeviceProgramOptions, DeviceProgramRun } from './run/device-program.ts';
@@ -32,7 +35,7 @@ export type { StreamPair } from './session/streams.ts';
 export type { ScheduleFigures } from './run/gpu-types.ts';
 export { estimateCosts } from './profile/estimate.ts';
 export { profile } from './profile/index.ts';
-export type { DeviceProfile, DeviceProfileOptions, Profile, ProfileOptions } from './profile/types.ts';
+export type { DeviceProfile, DeviceProfileOptions, Profile, ProfiledBackend, ProfileOptions } from './profile/types.ts';
 export type { GpuProfile } from './profile/gpu.ts';
 export { graphSvg } from './pictures/graph-svg.ts';
 export { ganttSvg, type GanttBar } from './pictures/gantt-svg.ts';
@@ -49,9 +52,9 @@ export {
   validateHybrid, validatePartition, validatePipeline,
 } from './partition/index.ts';
 export type {
-  Candidate, CheckedPipeline, Configuration, ConfigurationOptions, CoreOptions, CorePlan, CoreSlice, CostTable, FiringPlace, GpuProperties,
+  Candidate, CheckedPipeline, Configuration, ConfigurationOptions, Contracted, CoreOptions, CorePlan, CoreSlice, CostTable, FiringPlace, GpuProperties,
   HeuristicOptions, HybridCheck, HybridOperation, HybridOptions, HybridPlan, HybridProblem, HybridSlice, IlpPartition, InstancePlace,
   IntervalBounds, Member, MovingCosts, Pipeline, PipelineIlpOptions, PipelineIlpResult, PipelineOptions, PipelineProblem, RuntimeTable,
-  ScheduledPipeline, TaskIlpOptions, TaskLoads, TaskPartition, TaskProblem, Threaded, ThreadedOptions,
+  ScheduledPipeline, StageBuffer, TaskIlpOptions, TaskLoads, TaskPartition, TaskProblem, Threaded, ThreadedOptions,
 } from './partition/index.ts';
 export type { SdfActor, SdfChannel, SdfGraph } from './sdf.ts';

@@ -132,7 +132,8 @@ export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): Riem
   return new RiemannSolution({ ...left }, { ...right }, gamma, p, velocity);
 }
 
-interface HeatModeOptions {
+/** Grid and step of {@link heatModeFactor}. */
+export interface HeatModeOptions {
   readonly n: number;
   readonly fourier: number;
   readonly periodic?: boolean;
@@ -187,7 +188,8 @@ export function heatSeries(x: number, t: number, options: HeatSeriesOptions): nu
   return requireRange(sum, 'length');
 }
 
-interface GridSteps {
+/** Distance of the points and time step. */
+export interface GridSteps {
   readonly dx: number;
   readonly dt: number;
 }

@@ -6,7 +6,7 @@ export { Simulation } from './simulation.ts';
 export { Figures } from './measure.ts';
 export type { Place, RowFigures } from './measure.ts';
 export { exactRiemann, heatModeFactor, heatSeries, kuramotoSivashinskyGrowth, RiemannSolution } from './exact.ts';
-export type { Growth, HeatSeriesOptions } from './exact.ts';
+export type { GridSteps, Growth, HeatModeOptions, HeatSeriesOptions } from './exact.ts';
 export { cflLimits, fourierLimit, kuramotoSivashinskyLimit } from './stability.ts';
 export type { SnapshotOptions } from '../core/goals.ts';
 export { boundaries, equations, limiters, variants } from './types.ts';

@@ -199,6 +199,7 @@ export abstract class Simulation<State> {
     this.#next.dispose();
   }
 
+  /** The same as `dispose()`. */
   [Symbol.dispose](): void {
     this.dispose();
   }

@@ -25,7 +25,8 @@ export interface SplineOptions {
   readonly signal?: AbortSignal;
 }
 
-interface EvaluateOptions {
+/** Options of {@link CubicSpline.evaluate}. */
+export interface EvaluateOptions {
   readonly series?: number;
   readonly order?: 0 | 1 | 2;
 }

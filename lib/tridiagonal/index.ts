@@ -11,7 +11,7 @@ export type { ConditionOptions, ConditionResult } from './condition.ts';
 export { vjp } from './vjp.ts';
 export type { VjpOptions, VjpResult } from './vjp.ts';
 export { CubicSpline, cubicSpline } from './cubic-spline.ts';
-export type { SplineBoundary, SplineOptions } from './cubic-spline.ts';
+export type { EvaluateOptions, SplineBoundary, SplineOptions } from './cubic-spline.ts';
 export { HeatAdi } from './heat-adi.ts';
 export type { HeatAdiOptions, HeatBoundary } from './heat-adi.ts';
 export { fitModel, model, modelCoefficients, paperCoefficients } from './model.ts';

@@ -238,6 +238,7 @@ export class Plan {
     for (const array of this.#kept.owned) array.dispose();
   }
 
+  /** The same as `dispose()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.dispose();
   }

@@ -125,6 +125,7 @@ export class Batcher<Device extends BatchDevice = BatchDevice> {
     return this.#closing;
   }
 
+  /** The same as `close()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

@@ -3,14 +3,16 @@ import { refusal, WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { Image } from '../image.ts';
 
-/** Formats of {@link readImage} and {@link writeImage}. */
+/** All of {@link ImageFormat}. */
 export const imageFormats = ['png', 'jpeg', 'webp', 'tiff', 'nifti', 'dicom', 'npy', 'raw'] as const;
+/** A format that {@link readImage} reads or {@link writeImage} writes. */
 export type ImageFormat = (typeof imageFormats)[number];
 
 /** Types of samples in files. */
 export const sampleTypes = [
   'uint8', 'int8', 'uint16', 'int16', 'uint32', 'int32', 'uint64', 'int64', 'float32', 'float64',
 ] as const;
+/** Type of the samples in a file. */
 export type SampleType = (typeof sampleTypes)[number];
 
 /** What a file says about its image besides the pixels; {@link writeImage} accepts it. */
@@ -53,8 +55,9 @@ export interface RawLayout {
   readonly interleaved?: boolean;
 }
 
-/** Meaning of the axes of a .npy array, slowest first. */
+/** All of {@link AxisOrder}. */
 export const axisOrders = ['yx', 'zyx', 'cyx', 'czyx', 'yxc', 'zyxc'] as const;
+/** Meaning of the axes of a .npy array, slowest first. */
 export type AxisOrder = (typeof axisOrders)[number];
 
 /** Options of {@link readImage}. */

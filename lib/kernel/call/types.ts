@@ -82,7 +82,10 @@ interface Mismatch<Message extends string> {
   readonly [mismatch]: Message;
 }
 
-/** Makes a number of inputs that differs from that of the function's parameters an error of the compiler. */
+/**
+ * Makes a number of inputs that differs from that of the function's parameters an error of the compiler.
+ * @typeParam F type of the function
+ */
 export type SameNumber<I extends readonly unknown[], F extends (...args: never[]) => unknown> =
   Parameters<F>['length'] extends I['length'] ? unknown : Mismatch<'the function needs one input for each of its parameters'>;
 
@@ -106,7 +109,10 @@ type HostArrays<R, A, O> = R extends boolean ? ElementArrays['int32'] : R extend
 
 type OnDevice<R> = R extends boolean | number ? DeviceArray : { readonly [K in keyof R]: OnDevice<R[K]> };
 
-/** The results of {@link map}: `out` if it is given, otherwise an array for each value that the function returns. */
+/**
+ * The results of {@link map}: `out` if it is given, otherwise an array for each value that the function returns.
+ * @typeParam F type of the function
+ */
 export type MapResult<F extends (...args: never[]) => unknown, I extends readonly unknown[], O> =
   O extends { readonly out: infer Out extends KernelOutput } ? Out : ResultArrays<ReturnType<F>, ArrayIn<I[number]>, O>;
 

@@ -30,6 +30,7 @@ export interface PlanProblem {
  * `exact`: minimum bytes, by branch and bound; beyond its limits the best placement found, with `optimal` false.
  */
 export const planners = ['greedy', 'coloring', 'packing', 'exact'] as const;
+/** One of {@link planners}. */
 export type PlannerName = (typeof planners)[number];
 
 /** Blocks that share bytes. */

@@ -27,6 +27,7 @@ export const pinReasons = {
   instruction: 'an instruction that the pass does not know uses its address',
   barrier: 'some threads may pass barriers of the block in other places than others do',
 } as const;
+/** Why an array keeps bytes of its own. */
 export type PinReason = keyof typeof pinReasons;
 
 /** A variable that keeps its own bytes, why, and the source line (0 if unknown). */

@@ -133,7 +133,7 @@ function configure(given: SdfGraph, table: RuntimeTable, chosen: readonly (Choic
  * steady state of these instances is computed, and the time of all of them is divided by the number of steady states of the given graph.
  * Filters that cannot run in any configuration stay on the CPU and do not count.
  *
- * @throws ScheduleError (`graph`) if no pair lets all other filters run, and the errors of {@link threaded}
+ * @throws ScheduleError (`graph`) if no pair lets all other filters run, `limit` if the graph of its threads is too large
  */
 export function selectConfiguration(given: SdfGraph, table: RuntimeTable, wanted: ConfigurationOptions = {}): Configuration {
   requireRateGraph(given);

@@ -219,7 +219,7 @@ function stagesOf(graph: SdfGraph, steady: SteadyState, units: readonly Unit[], 
 /**
  * Distributes the firings of `multiplier` steady states over equal cores by `costs.cpu`, so that no core has much more than the
  * mean. Takes the smallest allowed multiplier whose imbalance is within the tolerance, or else the one with the smallest imbalance.
- * Throws {@link ArgumentError} for impossible options or costs.
+ * Throws `ArgumentError` for impossible options or costs.
  */
 export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostTable, options: CoreOptions): CorePlan {
   requireRateGraph(graph);

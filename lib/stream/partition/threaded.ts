@@ -23,7 +23,7 @@ export interface Threaded {
   readonly steadyStates: number;
 }
 
-/** Options of {@link threaded}. */
+/** By what the steady states of a graph of threads are to be divisible. */
 export interface ThreadedOptions {
   /** The number of items of an iteration is a multiple of this on each channel; default 1. Shuffles take 1024 at a time (section 4.7). */
   readonly itemsMultiple?: number;

@@ -221,6 +221,7 @@ export class DeviceProgram {
     if (this.#running === 0) this.#compiled.dispose();
   }
 
+  /** The same as `dispose()`. */
   [Symbol.dispose](): void {
     this.dispose();
   }

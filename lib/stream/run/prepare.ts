@@ -45,6 +45,7 @@ export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
   readonly pieces?: boolean;
 }
 
+/** Items of a program: integers and bits as int32. */
 export type Scalars = Int32Array | Float32Array | Float64Array;
 export type StreamArrays = Partial<Record<Kind, Scalars>>;
 

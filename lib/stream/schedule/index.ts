@@ -23,7 +23,7 @@ export { validateSchedule, type CheckedSchedule, type ScheduleProblem } from './
 
 /** Limits of scheduling. */
 export interface ScheduleLimits {
-  /** Maximum number of firings in one steady state, and in the initialisation; default {@link kMaxFirings}. */
+  /** Maximum number of firings in one steady state, and in the initialisation; default 50 million. */
   readonly maxFirings?: number;
 }
 

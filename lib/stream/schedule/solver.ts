@@ -77,6 +77,7 @@ export class Solver {
     });
   }
 
+  /** Ends the solver's thread. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { worker } = this;
     this.worker = undefined;

@@ -179,6 +179,7 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
     return Promise.resolve();
   }
 
+  /** The same as `close()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
