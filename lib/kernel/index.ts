@@ -55,7 +55,7 @@ export function map(f: unknown, inputs: readonly KernelInput[], options: MapOpti
  * @typeParam F type of the function
  * @param reduction `sum`; `mean`; `norm1`, `norm2` and `normInf`: the sum of absolute values, the root of the sum of squares (which may
  * overflow), and the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0;
- * `argmin` and `argmax`: the index of the first such value in row-major order. Of no elements, sums and norms are 0, min is Infinity, max
+ * `argmin` and `argmax`: the index of the first such value in row-major order. Of empty arrays, sums and norms are 0, min is Infinity, max
  * −Infinity, argmin and argmax are −1, and mean is NaN. With `axis`, along these axes only: elements are then combined in passes of up to
  * eight, in pairs, so that the error of sums grows with the logarithm of their number
  * @returns a number for each value that the function returns, in the same arrangement; with `axis` an array in row-major order of the other
