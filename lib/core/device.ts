@@ -250,9 +250,7 @@ export class Device {
     await this.close();
   }
 
-  readonly #cancel = (id: number): void => {
-    addon().cancel(this.#handle, id);
-  };
+  readonly #cancel = (id: number): void => { addon().cancel(this.#handle, id); };
 
   #use(): number {
     if (this.#closing !== undefined) throw new DisposedError('the device was closed; open it again');

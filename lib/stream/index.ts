@@ -20,7 +20,8 @@ export { StreamRunError } from './interpret/error.ts';
 export { interpret } from './interpret/interpret.ts';
 export type { Interpretation, InterpretOptions, RunLimits } from './interpret/index.ts';
 export { NoCompilerError } from '../core/compile/compiler.ts';
-export { deviceModes, streamBackends, type DeviceBackend, type DeviceMode, type FormerBackend, type ShareChoice, type StreamBackend } from './run/backends.ts';
+export { deviceModes, streamBackends } from './run/backends.ts';
+export type { DeviceBackend, DeviceMode, FormerBackend, ShareChoice, StreamBackend } from './run/backends.ts';
 export { run } from './run/index.ts';
 export type { Scalars } from './run/prepare.ts';
 export type { StreamRun, StreamRunOptions } from './run/index.ts';
@@ -52,7 +53,8 @@ export {
   validateHybrid, validatePartition, validatePipeline,
 } from './partition/index.ts';
 export type {
-  Candidate, CheckedPipeline, Configuration, ConfigurationOptions, Contracted, CoreOptions, CorePlan, CoreSlice, CostTable, FiringPlace, GpuProperties,
+  Candidate, CheckedPipeline, Configuration, ConfigurationOptions, Contracted, CoreOptions, CorePlan, CoreSlice, CostTable, FiringPlace,
+  GpuProperties,
   HeuristicOptions, HybridCheck, HybridOperation, HybridOptions, HybridPlan, HybridProblem, HybridSlice, IlpPartition, InstancePlace,
   IntervalBounds, Member, MovingCosts, Pipeline, PipelineIlpOptions, PipelineIlpResult, PipelineOptions, PipelineProblem, RuntimeTable,
   ScheduledPipeline, StageBuffer, TaskIlpOptions, TaskLoads, TaskPartition, TaskProblem, Threaded, ThreadedOptions,

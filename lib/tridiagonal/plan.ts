@@ -223,8 +223,7 @@ export class Plan {
 
   /** Whether a vector certainly fits the plan. Any other goes through resolveProblem, which says what is wrong. */
   #fits(vector: Vector): boolean {
-    const { type } = this.#kept.problem;
-    const complex = type.startsWith('complex');
+    const { type } = this.#kept.problem, complex = type.startsWith('complex');
     if (isSplit(vector) || (impliesComplex(vector) && !complex)) return false;
     if (complex && 'device' in vector && !impliesComplex(vector)) return false;
     return typeOf(vector, complex) === type;

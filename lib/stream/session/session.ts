@@ -163,10 +163,7 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
     return pairOf((source) => this.#process(this.#chunks(source, options.bytes), options.bytes));
   }
 
-  /**
-   * A Node stream, in object mode: chunks as in {@link process} in, blocks out. With `bytes`, a stream of bytes. Its end, an error and
-   * `destroy` end the session.
-   */
+  /** A Node stream in object mode (with `bytes`, of bytes): chunks in, blocks out. Its end, an error and `destroy` end the session. */
   duplex(given: StreamFormOptions = {}): Duplex {
     const options = formOptions.read(given);
     this.#requireSource([]);
