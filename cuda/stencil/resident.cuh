@@ -109,12 +109,15 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
 #endif
   }
 
-  /// Renews the cells of a tile that other blocks own. Two boxes in turn are enough: a block sends round r + 2 after a barrier that its
-  /// threads reach with all messages of round r + 1, which its neighbours sent after they had received all of round r.
-  static WARPLOOM_DEVICE void exchange(const Here& here, const Slab& slab, const Exchange& what, int member, unsigned int tag,
-                                       State& state) {
-    const Parameters& p = here.p;
-    device::Message* const box = p.boxes + (static_cast<int64_t>(tag & 1u) * p.members + member) * kFields * here.task.cells;
+  /// The box of a round. Two in turn are enough: a block sends round r + 2 after a barrier that its threads reach with all messages of
+  /// round r + 1, which its neighbours sent after they had received all of round r.
+  static WARPLOOM_DEVICE device::Message* box_of(const Here& here, int member, unsigned int tag) {
+    return here.p.boxes + (static_cast<int64_t>(tag & 1u) * here.p.members + member) * kFields * here.task.cells;
+  }
+
+  /// Sends the cells that other blocks need.
+  static WARPLOOM_DEVICE void send(const Here& here, const Slab& slab, const Exchange& what, int member, unsigned int tag, State& state) {
+    device::Message* const box = box_of(here, member, tag);
     WARPLOOM_UNROLL
     for (int f = 0; f < kFields; ++f) {
       WARPLOOM_UNROLL
@@ -123,6 +126,11 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
         device::post(here.block, box + f * here.task.cells + cell_of(here, slab, i), message_of(state.cell(f, i), tag));
       }
     }
+  }
+
+  /// Renews the cells of a tile that other blocks own.
+  static WARPLOOM_DEVICE void renew(const Here& here, const Slab& slab, const Exchange& what, int member, unsigned int tag, State& state) {
+    const device::Message* const box = box_of(here, member, tag);
     WARPLOOM_UNROLL
     for (int f = 0; f < kFields; ++f) {
       // Known before the first look: threads may have to look again and again.
@@ -297,8 +305,9 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
           if (bad == kNever && !all_good(here, slab, state)) bad = p.step + done;
         }
       }
+      if (done < p.steps) send(here, slab, what, member, tag, state);
       if (!Scheme::kChecksAll && bad == kNever && !all_good(here, slab, state)) bad = p.step + before;
-      if (done < p.steps) exchange(here, slab, what, member, tag++, state);
+      if (done < p.steps) renew(here, slab, what, member, tag++, state);
     }
     store(here, slab, state);
     if (bad != kNever) device::atomic_min(p.status, bad);
