@@ -5,11 +5,11 @@ import { writeImage } from '../imaging/index.ts';
 import { panelsFile } from '../jobs/images/labelled.ts';
 import { denoiseJobSchema, denoisePanels, runDenoise } from '../jobs/kinds/denoise.ts';
 import { loadImage, rescale } from '../jobs/images/input.ts';
-import { outputMeta } from '../jobs/images/output.ts';
+import { checkOutput, outputMeta } from '../jobs/images/output.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, imageResult, inputFlag, outputFlag, parseImageJob, previewFlag, realFlag,
-  wholeFlag, withImageDevice,
+  requireApart, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
@@ -58,6 +58,7 @@ ${exitCodesHelp}`,
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
     const out = await outputFlag(values);
     const preview = previewFlag(values);
+    requireApart({ out, preview });
     const job = parseImageJob(denoiseJobSchema, {
       kind: 'denoise', name: 'denoise', input: inputFlag(input), ...imageJobFields(values), weight: realFlag(values, 'weight'),
       sigma: values.sigma === 'estimate' ? values.sigma : realFlag(values, 'sigma'), noise: values.noise, method: values.method,
@@ -65,6 +66,7 @@ ${exitCodesHelp}`,
       iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: realFlag(values, 'tolerance'),
     });
     const loaded = await withInputs([input], context, (resolve) => loadImage(job.input, job, resolve));
+    await checkOutput(out, loaded);
     return withImageDevice('denoise', values, context, async (running) => {
       const { image, report } = await runDenoise(job, loaded, running);
       await writeImage(out, rescale(image, loaded.range, true), outputMeta(out, loaded));

@@ -1,5 +1,5 @@
 // Flags that denoise, segment and register share.
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
@@ -173,6 +173,17 @@ export function imagePathFlag(values: FlagValues, name: string): string | undefi
     throw new UsageError(`--${name} takes a path ending in ${imageEndings}, not '${path}'`);
   }
   return path;
+}
+
+/** Refuses results of which one would overwrite the other. */
+export function requireApart(paths: Readonly<Record<string, string | undefined>>): void {
+  const named = new Map<string, string>();
+  for (const [flag, path] of Object.entries(paths)) {
+    if (path === undefined) continue;
+    const other = named.get(resolve(path));
+    if (other !== undefined) throw new UsageError(`--${other} and --${flag} name the same file, '${path}'`);
+    named.set(resolve(path), flag);
+  }
 }
 
 /** Where the picture goes. */

@@ -4,12 +4,12 @@ import { required } from '../core/known.ts';
 import { alignModels, writeImage } from '../imaging/index.ts';
 import { rescale } from '../jobs/images/input.ts';
 import { panelsFile } from '../jobs/images/labelled.ts';
-import { outputMeta } from '../jobs/images/output.ts';
+import { checkOutput, outputMeta } from '../jobs/images/output.ts';
 import { gridSvg, loadPair, registerJobSchema, registerPanels, runRegister } from '../jobs/kinds/register.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag, outputFlag,
-  numbersFlag, parseImageJob, present, previewFlag, realFlag, wholeFlag, withImageDevice,
+  numbersFlag, parseImageJob, present, previewFlag, realFlag, requireApart, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
@@ -67,6 +67,7 @@ ${exitCodesHelp}`,
     const out = await outputFlag(values);
     const preview = previewFlag(values);
     const field = imagePathFlag(values, 'displacement');
+    requireApart({ out, preview, displacement: field, grid: values.grid });
     const job = parseImageJob(registerJobSchema, {
       kind: 'register', name: 'register', reference: inputFlag(reference), template, ...imageJobFields(values), measure: values.measure,
       align: values.align, weights: numbersFlag(values, 'weights'),
@@ -74,6 +75,11 @@ ${exitCodesHelp}`,
       iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: realFlag(values, 'tolerance'), landmarks: values.landmarks,
     });
     const pair = await withInputs([reference, template], context, (resolve) => loadPair(job, resolve));
+    await checkOutput(out, pair.reference);
+    if (field !== undefined) {
+      const { depth = 1 } = pair.reference.image;
+      await checkOutput(field, pair.reference, { ...pair.reference.image, channels: depth > 1 ? 3 : 2 });
+    }
     return withImageDevice('register', values, context, async (running) => {
       const found = await runRegister(job, pair, running);
       const { displacement, warped, report } = found;

@@ -4,12 +4,12 @@ import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
 import { loadImage } from '../jobs/images/input.ts';
 import { panelsFile } from '../jobs/images/labelled.ts';
-import { outputMeta } from '../jobs/images/output.ts';
+import { checkOutput, outputMeta } from '../jobs/images/output.ts';
 import { contoursSvg, runSegment, segmentJobSchema, segmentPanels, writeMask } from '../jobs/kinds/segment.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
   contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag,
-  outputFlag, parseImageJob, present, previewFlag, realFlag, wholeFlag, withImageDevice,
+  outputFlag, parseImageJob, present, previewFlag, realFlag, requireApart, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
@@ -63,6 +63,7 @@ ${exitCodesHelp}`,
     const out = await outputFlag(values);
     const preview = previewFlag(values);
     const levels = imagePathFlag(values, 'level-set');
+    requireApart({ out, preview, 'level-set': levels, contours: values.contours });
     const number = (name: string) => realFlag(values, name);
     const job = parseImageJob(segmentJobSchema, {
       kind: 'segment', name: 'segment', input: inputFlag(input), ...imageJobFields(values), mu: number('mu'), nu: number('nu'),
@@ -71,6 +72,7 @@ ${exitCodesHelp}`,
       reinitialize: wholeFlag(values, 'reinitialize', 0, 1_000_000), truth: values.truth,
     });
     const loaded = await withInputs([input], context, (resolve) => loadImage(job.input, job, resolve));
+    await checkOutput(out, loaded, { ...loaded.image, channels: 1 });
     return withImageDevice('segment', values, context, async (running) => {
       const { mask, levelSet, contours, report } = await runSegment(job, loaded, running, job.truth);
       await writeMask(out, mask, loaded);
@@ -84,9 +86,10 @@ ${exitCodesHelp}`,
         await writeFileAtomic(lines, lines.endsWith('.json') ? `${JSON.stringify(contours)}\n` : contoursSvg(loaded, contours));
       }
       const { seconds, shareInside, dice } = report.figures;
+      const found = `${contours.length} contour${contours.length === 1 ? '' : 's'}`;
       const files = present({ out, preview, contours: lines, levelSet: levels });
       context.result(imageResult(report, running.device, files),
-        `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${contours.length} contours, `
+        `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${found}, `
         + `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}`);
       for (const note of report.notes ?? []) context.note(note);
     });

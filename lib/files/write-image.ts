@@ -7,6 +7,7 @@ import { optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { checkImage, type CheckedImage, type Image } from './image.ts';
 import { formatNpyImage, formatRaw } from './images/arrays.ts';
+import { filedSamples, samplesKind, type SampleImage } from './samples.ts';
 import { sampleTypes, type ImageFormat, type ImageMeta } from './images/common.ts';
 import { formatTiff } from './images/tiff-write.ts';
 
@@ -36,13 +37,15 @@ const metaFields = optionsOf('meta', {
 
 /** The bytes of an image in a format; see {@link writeImage}. `gzipped`: NIfTI as .nii.gz. */
 export async function formatImage(
-  image: Image<Float32Array | Float64Array>, format: ImageFormat, given: Partial<ImageMeta> = {}, gzipped = false,
+  given: Image<Float32Array | Float64Array> | SampleImage, format: ImageFormat, metaGiven: Partial<ImageMeta> = {}, gzipped = false,
 ): Promise<Uint8Array> {
+  const fields = snapshot(metaFields.read(metaGiven, 'meta'));
+  const isSamples = samplesKind(given) !== undefined;
+  const { image, meta: stated } = isSamples ? filedSamples(given as SampleImage, format, fields) : { image: given as Image, meta: fields };
   const checked = checkImage(image, 'image');
   if (!isReal(checked.data)) {
     throw refusal('image.data', 'a typed array (read the DeviceArray first)', 'a DeviceArray');
   }
-  const stated = snapshot(metaFields.read(given, 'meta'));
   const meta = stated.spacing === undefined && checked.spacing !== undefined ? { ...stated, spacing: checked.spacing } : stated;
   // Encoders are loaded first: they read what the image holds now.
   const pixels = { ...checked, data: typedCopy(checked.data) } as CheckedImage<Float32Array | Float64Array>;
@@ -68,9 +71,13 @@ export async function formatImage(
  * reproduced (except for JPEG its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions). NIfTI stores
  * the image's `spacing`, unless `meta` states another.
  *
+ * Arrays of 8 and 16 bits are written as the samples that they are, in their own type unless `meta` states another.
+ *
  * @throws ArgumentError for an image, an extension or a `meta` that does not fit; UnavailableError without sharp; FileError
  */
-export async function writeImage(path: string, image: Image<Float32Array | Float64Array>, meta: Partial<ImageMeta> = {}): Promise<void> {
+export async function writeImage(
+  path: string, image: Image<Float32Array | Float64Array> | SampleImage, meta: Partial<ImageMeta> = {},
+): Promise<void> {
   const format = typeof path === 'string' ? formatOfPath(path) : undefined;
   if (format === undefined) throw refusal('path', `a path ending in ${imageEndings}`, describeValue(path));
   await writeFileAtomic(path, await formatImage(image, format, meta, /\.gz$/i.test(path)));

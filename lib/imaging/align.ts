@@ -14,7 +14,7 @@ import {
 import type { Mask } from './distances.ts';
 import { checkMask, hideOutside, hostPixels } from './mask.ts';
 import { planPyramid } from './pyramid.ts';
-import { realImage, type SampleImage } from './samples.ts';
+import { realImage, type SampleImage } from '../files/samples.ts';
 import { statusOf, type IterationStatus } from './status.ts';
 import { axesOf } from './warp.ts';
 

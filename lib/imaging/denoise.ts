@@ -11,7 +11,7 @@ import type { CallOptions } from '../core/progress.ts';
 import { checkImage, shownImage, spacingFields, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import type { Mask } from './distances.ts';
 import { checkMask, hideOutside, hostPixels, placed, restoreOutside } from './mask.ts';
-import { realImage, samplesKind, samplesOf, type SampleImage, type Samples } from './samples.ts';
+import { realImage, samplesKind, samplesOf, type SampleImage, type Samples } from '../files/samples.ts';
 import { statusOf, type IterationStatus } from './status.ts';
 
 /** How the energy is minimised. */

@@ -33,7 +33,7 @@ export type {
 export type { LandmarkError, Landmarks } from './landmarks.ts';
 export { curvature, curvatureVariants } from './curvature.ts';
 export type { CurvatureOptions, CurvatureResult, CurvatureVariant } from './curvature.ts';
-export type { SampleImage, Samples } from './samples.ts';
+export type { SampleImage, Samples } from '../files/samples.ts';
 export { denoise, denoiseMethods, denoiseVariants, noiseKinds } from './denoise.ts';
 export type { DenoiseCheck, DenoiseMethod, DenoiseOptions, DenoiseResult, DenoiseVariant, NoiseKind } from './denoise.ts';
 export type { IterationStatus } from './status.ts';

@@ -5,7 +5,7 @@ import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, spacingOf, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, shownImage, spacingOf, type Image, type Pixels } from '../files/image.ts';
 import { axesOf, gridOf } from './warp.ts';
 
 /** Options of {@link jacobian}. */
@@ -63,6 +63,6 @@ export async function jacobian<V extends Pixels>(displacement: Image<V>, given: 
     }, callOptions(options));
     const { least: min, most: max, folded, unknown } = report.bounds;
     const range = { min, max, folded, unknown, info: { backend: device.backend, deviceSeconds } };
-    return result === undefined ? range : { image: { data: result, width, height, depth, ...spacingOf(checked) }, ...range };
+    return result === undefined ? range : { image: shownImage({ data: result, width, height, depth, ...spacingOf(checked) }), ...range };
   });
 }

@@ -8,7 +8,7 @@ import { refusal } from '../core/errors.ts';
 import { elementAt, required } from '../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
-import { comparable, type SampleImage } from './samples.ts';
+import { comparable, type SampleImage } from '../files/samples.ts';
 import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
 import {
   checkImage, checkSpacing, relativeSpacing, requireAlike, type CheckedImage, type Image, type Spacing,

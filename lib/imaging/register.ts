@@ -3,12 +3,12 @@ import { describeValue } from '../core/arrays.ts';
 import { deviceFor, release, requireOut } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
-import { checkImage, requireAlike, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, requireAlike, shownImage, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { requireLandmarks } from './landmarks.ts';
 import { checkMask } from './mask.ts';
 import { registerAligned } from './register-aligned.ts';
 import { registerLevels } from './register-levels.ts';
-import { realImage, type SampleImage } from './samples.ts';
+import { realImage, type SampleImage } from '../files/samples.ts';
 import { axesOf, displacementData } from './warp.ts';
 import {
   registerOptions, type RegisterCall, type RegisterOptions, type RegisterResult, type TakenRegisterOptions,
@@ -119,7 +119,7 @@ async function registered(call: RegisterCall): Promise<RegisterResult> {
     throw error;
   }
   return {
-    displacement: { data: displacement, width, height, depth, channels: axes, ...spacingOf(reference) },
-    warped: { data: warped, width, height, depth, ...(channels > 1 ? { channels } : {}), ...spacingOf(reference) }, ...rest,
+    displacement: shownImage({ data: displacement, width, height, depth, channels: axes, ...spacingOf(reference) }),
+    warped: shownImage({ data: warped, width, height, depth, ...(channels > 1 ? { channels } : {}), ...spacingOf(reference) }), ...rest,
   };
 }

@@ -8,7 +8,7 @@ import { elementAt } from '../core/known.ts';
 import { normally, optionsOf } from '../core/options.ts';
 import { checkImage, relativeSpacing, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { checkMask, hideOutside, hostPixels, placed } from './mask.ts';
-import { realImage, type SampleImage } from './samples.ts';
+import { realImage, type SampleImage } from '../files/samples.ts';
 import { segmentInChunks } from './segment-call.ts';
 import { segmentOptions, type SegmentCall, type SegmentOptions, type SegmentResult, type TakenSegmentOptions } from './segment-options.ts';
 

@@ -11,7 +11,7 @@ import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, shownImage, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { hostPixels, placed } from './mask.ts';
-import { realImage, samplesKind, samplesOf, type SampleImage, type Samples } from './samples.ts';
+import { realImage, samplesKind, samplesOf, type SampleImage, type Samples } from '../files/samples.ts';
 
 /** Options of {@link warp}. */
 export interface WarpOptions<V extends Pixels = Pixels> extends CallOptions {

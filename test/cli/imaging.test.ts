@@ -7,6 +7,7 @@ import { PassThrough } from 'node:stream';
 import { decode } from 'fast-png';
 import sharp from 'sharp';
 import { main } from '../../lib/cli/main.ts';
+import { readLabels } from '../../lib/jobs/images/input.ts';
 import { addNoise, dice, discs, psnr, readImage, registrationPair, segment, sheppLogan, writeImage, type Image } from '../../lib/imaging/index.ts';
 
 async function run(argv: string[], signal = new AbortController().signal) {
@@ -92,6 +93,20 @@ describe('warploom denoise, segment, register', function () {
     }
   });
 
+  it('say what reading changed, and of equal images that nothing is left to do', async () => {
+    const pixels = Uint8Array.from({ length: 12 * 12 * 4 }, (_, i) => (i >= 432 ? 200 : (i * 37) % 256));
+    await writeImage(at('rgba.png'), { data: pixels, width: 12, height: 12, channels: 4 });
+    match((await flags('denoise @rgba.png -o @opaque.png --weight 0.1')).err, /rgba\.png: its alpha channel was dropped/);
+    const equal_ = await flags('register @rgba.png @rgba.png -o @same.png --json');
+    const { accuracy } = JSON.parse(equal_.out) as { accuracy: { value: number } };
+    equal(accuracy.value, 1);
+    // What JPEG makes of the black part of a mask is not inside.
+    const mask = Buffer.from(Array.from({ length: 24 * 24 }, (_, i) => (i % 24 < 10 ? 255 : 0)));
+    await writeFile(at('mask.jpg'), await sharp(mask, { raw: { width: 24, height: 24, channels: 1 } }).jpeg({ quality: 40 }).toBuffer());
+    const region = await readLabels(at('mask.jpg'), { data: new Float32Array(576), width: 24, height: 24 }, 'mask'); // of three channels
+    deepStrictEqual([...region], Array.from(mask, (value) => Number(value > 0)));
+  });
+
   it('register two files, and a generated pair', async () => {
     const { reference, template } = registrationPair(48);
     await writeImage(at('r.tif'), reference);
@@ -131,6 +146,7 @@ describe('warploom denoise, segment, register', function () {
   it('refuse bad flags and bad files with code 2, by name, and write nothing', async () => {
     await writeFile(at('broken.png'), (await readFile(at('noisy.png'))).subarray(0, 99));
     const empty = await mkdtemp(join(folder, 'empty-'));
+    await writeImage(at('wide.png'), { data: new Uint8Array(4096), width: 128, height: 32 });
     const cases: [string, RegExp][] = [
       ['denoise', /one image/], ['denoise @noisy.png', /-o FILE/], ['denoise @noisy.png @noisy.png -o OUT.png', /one image/], ['denoise @noisy.png -o OUT.gif', /\.png/],
       ['denoise @noisy.png -o OUT.png --weight x', /--weight/], ['denoise @noisy.png -o OUT.png --weight -1', /weight/], ['denoise @noisy.png -o OUT.png --noise pink', /noise/],
@@ -138,6 +154,9 @@ describe('warploom denoise, segment, register', function () {
       ['denoise phantom:moon,size=9 -o OUT.png', /input/], ['denoise phantom:discs,size -o OUT.png', /key=value/], ['denoise @noisy.png -o OUT.png --range 1,0', /range/],
       ['denoise @noisy.png -o OUT.png --range x', /--range/], ['denoise @noisy.png -o OUT.png --raw 3x3:uint8:odd', /--raw/],
       ['denoise @noisy.png -o OUT.png --add-noise gaussian:colour=3', /addNoise.*colour/],
+      ['denoise @head.nii.gz -o OUT.png', /image\.depth.*PNG/], ['segment @noisy.png -o OUT.png --preview OUT.png', /--out and --preview/],
+      ['register @noisy.png @noisy.png -o OUT.npy --displacement OUT.npy', /--out and --displacement/],
+      ['denoise @noisy.png -o OUT.png --mask @wide.png', /mask.*64 × 64.*128 × 32/],
       ['segment @noisy.png -o OUT.png --initial star', /initial/], ['denoise @noisy.png -o OUT.png --preview a.jpg', /--preview.*\.svg/],
       ['segment @noisy.png -o OUT.png --initial ball:colour=3', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
       ['register @noisy.png -o OUT.png', /reference and a template/],
@@ -146,7 +165,7 @@ describe('warploom denoise, segment, register', function () {
       ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
     ];
     for (const [line, what] of cases) {
-      const { code, err } = await flags(line.replace('OUT', `${empty}/out`));
+      const { code, err } = await flags(line.replaceAll('OUT', `${empty}/out`));
       equal(code, 2, `${line}: ${err}`);
       match(err, what, line);
     }

@@ -270,6 +270,31 @@ describe('writing files', () => {
     await rejects(readImage(file, { format: 'raw', raw: { ...raw, depth: 3 } }), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
   });
 
+  it('arrays of 8 and 16 bits as the samples that they are', async () => {
+    for (const [data, type, endings] of [
+      [Uint8Array.from({ length: 48 }, (_, i) => 5 * i), 'uint8', ['png', 'tif', 'nii.gz', 'npy', 'raw']],
+      [Uint8ClampedArray.from({ length: 48 }, (_, i) => 5 * i), 'uint8', ['png', 'npy']],
+      [Uint16Array.from({ length: 48 }, (_, i) => 1365 * i), 'uint16', ['png', 'tif', 'nii', 'npy']],
+      [Int8Array.from({ length: 48 }, (_, i) => 5 * i - 128), 'int8', ['tif', 'nii', 'npy']],
+      [Int16Array.from({ length: 48 }, (_, i) => 1365 * i - 32_768), 'int16', ['tif', 'nii', 'npy']],
+    ] as const) {
+      for (const ending of endings) {
+        const path = join(out, `samples.${ending}`);
+        await writeImage(path, { data, width: 8, height: 6 });
+        const raw = ending === 'raw' ? { format: 'raw', raw: { width: 8, height: 6, sampleType: type } } as const : {};
+        const { image: read, meta } = await readImage(path, { values: 'stored', ...raw });
+        deepStrictEqual([meta.sampleType, ...read.data as Float32Array], [type, ...data], `${type} ${ending}`);
+      }
+    }
+    const data = Int16Array.of(-5, 0, 7, 100);
+    await writeImage(join(out, 'scaled.nii'), { data, width: 4, height: 1 }, { slope: 0.1, intercept: 3 });
+    const { image: read, meta } = await readImage(join(out, 'scaled.nii'));
+    deepStrictEqual([meta.sampleType, ...(await readImage(join(out, 'scaled.nii'), { values: 'stored' })).image.data as Float32Array], ['int16', ...data]);
+    ok(Math.abs((read.data as Float32Array)[3]! - 13) < 1e-5);
+    await rejects(writeImage(join(out, 'samples.png'), { data: new Int16Array(4), width: 2, height: 2 }), { argument: 'meta.sampleType' });
+    await rejects(writeImage(join(out, 'samples.png'), { data: new Uint8Array(3), width: 2, height: 2 }), { argument: 'image.data' });
+  });
+
   it('refuse what a format cannot hold, and leave no file', async () => {
     const volume = image('float32', [5, 4, 2], times(1));
     const cases: [string, HostImage, Partial<ImageMeta>, RegExp][] = [

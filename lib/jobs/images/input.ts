@@ -1,6 +1,7 @@
 // Images of a job: read from files or generated, and scaled to the range 0 to 1 for which the operations' parameters are meant.
 import { basename } from 'node:path';
 import { refusal } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
 import { addNoise, discs, readImage, sheppLogan, type Image, type ImageMeta } from '../../imaging/index.ts';
 import type { ImageInput, ImageJob } from './fields.ts';
 
@@ -19,6 +20,8 @@ export interface LoadedImage {
   readonly mask: Uint8Array | undefined;
   /** Where to measure; undefined: everywhere. */
   readonly region: Uint8Array | undefined;
+  /** What reading changed, such as a dropped alpha channel. */
+  readonly notes?: readonly string[];
   /** A readable label: the file or the phantom, and its extents. */
   readonly label: string;
 }
@@ -63,12 +66,15 @@ function generate(input: Exclude<ImageInput, string>, type: 'float32' | 'float64
   return discs(input.size, options) as { image: HostImage; mask: Uint8Array };
 }
 
-/** Reads labels of the image's extents: 1 where they are not 0. `field`: of the job. */
+/** Reads labels of the image's extents: 1 where a channel is not 0 (JPEG: 128 and more). `field`: of the job. */
 export async function readLabels(path: string, image: HostImage, field: string): Promise<Uint8Array> {
-  const { image: { data } } = await readImage(path, { values: 'stored' });
-  const pixels = image.width * image.height * (image.depth ?? 1);
-  if (data.length !== pixels) throw refusal(field, `labels of ${pixels} pixels`, `${data.length}`);
-  return Uint8Array.from(data, (value: number) => Number(value !== 0));
+  const { image: labels, meta: { format } } = await readImage(path, { values: 'stored' });
+  const [found, wanted] = [labels, image].map((one) => extentsOf({ ...one, channels: 1 }));
+  if (found !== wanted) throw refusal(field, `labels of ${wanted} pixels`, required(found));
+  const isLabel = (value: number): boolean => (format === 'jpeg' ? value >= 128 : value !== 0); // what JPEG makes of 0 is not 0
+  const inside = new Uint8Array(labels.data.length / (labels.channels ?? 1));
+  labels.data.forEach((value: number, i: number) => { if (isLabel(value)) inside[i % inside.length] = 1; });
+  return inside;
 }
 
 /** Reads or generates an image. `resolve` maps paths in the job file to paths in the file system. */
@@ -87,8 +93,9 @@ export async function loadImage(input: ImageInput, job: ImageJob, resolve: (path
   const image = rescale(stored, range);
   const label = `${basename(input)} ${extentsOf(image)}`;
   const region = job.mask === undefined ? undefined : await readLabels(resolve(job.mask), image, 'mask');
-  if (job.addNoise === undefined) return { image, meta, range, truth: undefined, mask: undefined, region, label };
-  return { image: addNoise(image, job.addNoise), meta, range, truth: image, mask: undefined, region, label };
+  const notes = meta.notes?.map((note) => `${basename(input)}: ${note}`) ?? [];
+  if (job.addNoise === undefined) return { image, meta, range, truth: undefined, mask: undefined, region, notes, label };
+  return { image: addNoise(image, job.addNoise), meta, range, truth: image, mask: undefined, region, notes, label };
 }
 
 /**

@@ -81,7 +81,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
         ...(result.sigma === undefined ? {} : { sigma: result.sigma }), ...(result.filled > 0 ? { filledPixels: result.filled } : {}),
         seconds, deviceSeconds: result.info.deviceSeconds, ...measured,
       },
-      accuracy, notes: result.converged ? [] : [result.status.message],
+      accuracy, notes: [...loaded.notes ?? [], ...(result.converged ? [] : [result.status.message])],
     },
   };
 }

@@ -117,7 +117,7 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
   const start = exact === undefined ? undefined : await targetRegistrationError(
     { ...exact.displacement, data: new Float32Array(exact.displacement.data.length) }, exact.displacement, exact.mask);
   const unit = reference.image.spacing === undefined ? 'Pixels' : 'Millimetres';
-  const ratio = result.measure / result.initialMeasure;
+  const ratio = result.measure === result.initialMeasure ? 1 : result.measure / result.initialMeasure; // also of equal images, 0 / 0
   const accuracy = error === undefined ? { value: ratio, meaning: `${measure} after, relative to before` }
     : { value: error.mean, meaning: `mean error of the displacement, ${unit.toLowerCase()}` };
   const folds = `the displacement folds at ${jacobian.folded} pixels: least Jacobian determinant ${jacobian.min.toPrecision(3)}`;
@@ -136,6 +136,7 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
         seconds, deviceSeconds: result.info.deviceSeconds,
       },
       accuracy, notes: [
+        ...reference.notes ?? [], ...template.notes ?? [],
         ...(jacobian.min > 0 ? [] : [folds]),
         ...(result.alignment?.converged === false ? [`alignment: ${result.alignment.status.message}`] : []),
         ...(result.converged || tolerance === 0 ? [] : [result.status.message]),

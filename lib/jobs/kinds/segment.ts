@@ -102,7 +102,7 @@ export async function runSegment(
         iterations: result.iterations, energy: result.energy, pixelsInside: inside, shareInside: inside / mask.length,
         ...meansOf(result.means, loaded), seconds, deviceSeconds: result.info.deviceSeconds, ...agreement,
       },
-      accuracy, notes: result.converged || job.tolerance === 0 ? [] : [result.status.message],
+      accuracy, notes: [...loaded.notes ?? [], ...(result.converged || job.tolerance === 0 ? [] : [result.status.message])],
     },
   };
 }

@@ -2,7 +2,8 @@
 import { types } from 'node:util';
 import { typedArrayKind } from '../core/arrays.ts';
 import { required } from '../core/known.ts';
-import type { GridSize, Image, Pixels, Spacing } from '../files/image.ts';
+import type { GridSize, Image, Pixels, Spacing } from './image.ts';
+import type { ImageFormat, ImageMeta, SampleType } from './images/common.ts';
 
 /** Arrays of samples of 8 and 16 bits. */
 export type Samples = Uint8Array | Uint8ClampedArray | Uint16Array | Int8Array | Int16Array;
@@ -62,6 +63,22 @@ export function realImage<V extends Pixels>(image: Image<V> | SampleImage, store
   const unit = stored ? 1 : unitOf(kind);
   const data = Float32Array.from(image.data as Samples, (sample) => sample / unit);
   return { ...image, data } as unknown as Image<V>;
+}
+
+const fileTypes: Readonly<Record<string, SampleType>> = {
+  Uint8Array: 'uint8', Uint8ClampedArray: 'uint8', Uint16Array: 'uint16', Int8Array: 'int8', Int16Array: 'int16',
+};
+
+/** What a file of samples holds: the pixels that they stand for there, and the metadata with which these become the samples again. */
+export function filedSamples(image: SampleImage, format: ImageFormat, meta: Partial<ImageMeta>): {
+  readonly image: Image<Float64Array>;
+  readonly meta: Partial<ImageMeta>;
+} {
+  const kind = required(samplesKind(image));
+  const isUnit = ['png', 'jpeg', 'webp', 'tiff'].includes(format); // unsigned samples are 0 to 1 there
+  const { slope = isUnit ? 1 / unitOf(kind) : 1, intercept = 0, sampleType = required(fileTypes[kind]) } = meta;
+  const data = Float64Array.from(image.data, (sample) => sample * slope + intercept);
+  return { image: { ...image, data }, meta: { ...meta, sampleType } };
 }
 
 /** Pixels as samples of a kind: rounded and clamped, 0 for those that are not numbers. */
