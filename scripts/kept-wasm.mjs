@@ -36,10 +36,21 @@ function hashOf(paths, more = '') {
   return hash.update(more).digest('hex');
 }
 
+/** Files with all those that they include by name. */
+function withIncluded(paths) {
+  const found = new Set(paths);
+  for (const path of found) {
+    for (const [, name] of readFileSync(join(root, path), 'utf8').matchAll(/^\s*#\s*include\s*"([^"]+)"/gm)) {
+      const place = [name, join(dirname(path), name)].find((each) => existsSync(join(root, each)));
+      if (place !== undefined) found.add(place);
+    }
+  }
+  return found;
+}
+
 /** Of everything that the module is made from. */
 export function hashOfSources() {
-  const headers = [...listFiles('cuda', /\.(h|inc)$/), ...listFiles('native', /\.h$/), ...listFiles('native/wasm/std')];
-  return hashOf([...wasmSources(), ...headers], JSON.stringify([kCompile, kLink]));
+  return hashOf(withIncluded([...wasmSources(), ...listFiles('native/wasm/std')]), JSON.stringify([kCompile, kLink]));
 }
 
 /** Of what lib/ takes for granted of the module: operations and their words, and its functions. */
