@@ -112,7 +112,7 @@ describe('the modes of chapter 4', function () {
     it('report the fault that comes first, on either side, as the other back ends do', async () => {
       const told = (error: Error): unknown => ({ message: error.message, node: (error as { node?: unknown }).node });
       for (const [at, value] of [[0, 4], [31_000, 9], [31_000, -1], [length - 1, 9]] as const) {
-        for (const input of [ones([at, value]), ones([at, value], [Math.min(length - 1, at + 500), value === 9 ? 4 : 9])]) {
+        for (const input of [ones([at, value]), ones([at, value], [Math.min(length - 1, at + 25_000), value === 9 ? 4 : 9])]) {
           const expected = told(await errorOf(index, { input, backend: 'wasm' }));
           for (const mode of modes) {
             const found = await errorOf(index, { input, backend: backend as 'simt', device, mode });
