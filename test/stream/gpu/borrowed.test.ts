@@ -104,6 +104,30 @@ describe('inputs that are queued before the call returns', function () {
     });
   }
 
+  it('give the same in mode synergistic, where that is one kernel', async () => {
+    const costs = graphs.plain.nodes.map(() => 1000), link = { latency: 1, toGpu: 1e4, toCpu: 1e4, shuffle: 1e3, deshuffle: 1e3 };
+    using program = await compileForDevice(graphs.plain, { device, mode: 'synergistic', cores: 2, costs, link });
+    const input = small(), expected = (await run(graphs.plain, { input, backend: 'wasm' })).output;
+    const own = addon(), { upload } = own;
+    let spans = 0, queued = 0;
+    own.upload = (...args) => {
+      ++spans;
+      return upload(...args);
+    };
+    try {
+      for (const disturb of [...disturbances, ...disturbances]) {
+        const given = input.slice(), before = spans, pending = program.run(given);
+        queued = Math.max(queued, spans - before);
+        disturb(given);
+        requireSame((await pending).output, expected);
+      }
+      assert.equal(program.schedule!.placed, 'fused');
+      assert.ok(queued >= 2, `${queued} spans were queued`);
+    } finally {
+      own.upload = upload;
+    }
+  });
+
   it('are read again where a steady state faults, and the first fault is told', async () => {
     const program = await compiled('index');
     await program.run(small());
