@@ -28,15 +28,25 @@ function weightOf(e: Expression): number {
   }
 }
 
+/** Counts what it has counted before once: models look at hundreds of shapes. */
+function counted<K extends object>(count: (of: K) => number): (of: K) => number {
+  const known = new WeakMap<K, number>();
+  return (of) => {
+    const found = known.get(of) ?? count(of);
+    known.set(of, found);
+    return found;
+  };
+}
+
 /** Operations of a function, in additions. */
-export function operations({ body }: KernelFunction): number {
+export const operations = counted(({ body }: KernelFunction): number => {
   let sum = 0;
   walkBody(body, { expression: (e) => { sum += weightOf(e); } });
   return sum;
-}
+});
 
 /** Operations of a stage that depend on the cell: compilers make the others once for all cells of a lane. */
-export function operationsPerCell({ f, inputs }: Traced): number {
+export const operationsPerCell = counted(({ f, inputs }: Traced): number => {
   const varying = new Set(f.parameters.filter((_, i) => inputs[i]?.kind !== 'scalar'));
   const varies = (e: Expression): boolean => {
     let found = false;
@@ -52,7 +62,7 @@ export function operationsPerCell({ f, inputs }: Traced): number {
     expression: (e) => { if (varies(e)) sum += weightOf(e); },
   });
   return sum;
-}
+});
 
 /** What a caller may ask for. */
 export interface Wanted {

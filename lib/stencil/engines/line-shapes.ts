@@ -2,9 +2,11 @@
 import { required } from '../../core/known.ts';
 import { lineBytes, lineTile, lineTiles } from '../compile/line.ts';
 import { isPeriodic, lanes, layoutOf, type Shape } from '../compile/scheme.ts';
-import type { StencilProgram, Target } from '../compile/stages.ts';
+import { sharedOf } from '../compile/sharing.ts';
+import type { Stage, StencilProgram, Target } from '../compile/stages.ts';
 import {
-  bytesPerSecond, mostOfThread, mostRegisters, mostShared, multiprocessors, operationsPerCell, words, type PredictedShape, type Wanted,
+  bytesPerSecond, mostOfThread, mostRegisters, mostShared, multiprocessors, operations, operationsPerCell, words, type PredictedShape,
+  type Wanted,
 } from './device-model.ts';
 import type { Grid } from './span.ts';
 
@@ -34,7 +36,7 @@ function* sizes({ depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> 
 export function registersOf(made: StencilProgram, points: number): number {
   const { components } = layoutOf(made);
   const work = Math.max(...made.stages.map(({ point }) => operationsPerCell(point)));
-  return 40 + words(made) * components * (points + 2 * required(made.reach.at(-1)) + 2) + Math.min(100, Math.ceil(work / 3));
+  return 40 + words(made) * components * (points + 2 * required(made.reach.at(-1)) + 2) + Math.min(46, Math.ceil(work / 3));
 }
 
 /** Blocks that a multiprocessor holds; 0 if not even one fits. */
@@ -45,10 +47,18 @@ function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted
   return most ?? (isWanted && bytes <= mostShared ? 1 : 0);
 }
 
+/** Operations of a stage for a cell. What neighbours share is made once for all cells of a lane, and for one beside them. */
+function workOf(stage: Stage, at: number, points: number): number {
+  const shared = sharedOf(stage, at);
+  if (shared === undefined) return operationsPerCell(stage.point);
+  const own = operations(shared.finish.f);
+  return own + Math.max(0, operationsPerCell(stage.point) - own) * ((points + 1) / (2 * points));
+}
+
 /** Cycles of a step of so many blocks on a multiprocessor: arithmetic, with what warps do per stage and blocks per round. */
 export function stepCycles(made: StencilProgram, { points, warps }: Shape, blocks: number, round: number): number {
   const { stages, names } = made;
-  const work = stages.reduce((sum, { point }) => sum + operationsPerCell(point), 0);
+  const work = stages.reduce((sum, stage, at) => sum + workOf(stage, at, points), 0);
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * layoutOf(made).fields * stages.length) / points;
   const pipe = Math.max(work / (names.precision === 'f32' ? 128 : 64), (1.4 * work + shuffled) / 128, shuffled / 32);
   const resident = 4 * Math.ceil((warps * blocks) / 4);
