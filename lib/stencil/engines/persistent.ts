@@ -23,6 +23,8 @@ const mostWarps = 16;
 const mostCells = 16;
 /** Cycles until a cell that a block has sent is in another, and of the latencies of a stage. */
 const exchangeCycles = 2600, stageCycles = 220;
+/** The same in two dimensions, fitted to twelve shapes: per stage, more for each column of a lane; per exchange, more for each cell. */
+const planeStage = 275, planeColumn = 110, planeExchange = 810, planeCell = 0.9;
 
 /** A shape, and the picoseconds per cell and step that the model predicts for an H200. */
 interface PredictedShape extends ResidentShape {
@@ -104,6 +106,12 @@ export interface Residence {
   readonly arguments: (parts: LaunchParts) => readonly KernelArgument[];
 }
 
+/** Cells of a tile in two dimensions that other blocks own. */
+function haloOf(made: StencilProgram, size: Omit<ResidentShape, 'minBlocks'>): number {
+  const { rows, columns } = residentTile(made, { ...size, minBlocks: 1 });
+  return rows.tile * columns.tile - rows.own * columns.own;
+}
+
 /** The shape with which a grid stays on a device, by a model of arithmetic, latencies and messages; undefined if it does not fit. */
 function residentShape(
   made: StencilProgram, target: Target, grid: Grid, { depth, points, multiprocessors, blocks }: Limits,
@@ -123,8 +131,10 @@ function residentShape(
     const registers = 44 + fields.length * wide * (cells * (state + 2) + 2 * (size.points + 2 * size.rows) * Math.min(2, size.planes));
     if (registers > Math.min(255, 65536 / (32 * minBlocks * Math.max(4, size.warps)))) continue;
     const queue = Math.ceil((minBlocks * size.warps) / 4) * cells;
-    const cycles = queue * Math.max(wide * work, 1.4 * work + 4 * stages.length) + stageCycles * stages.length
-      + (exchangeCycles + 20 * queue * fields.length) / size.depth;
+    const stage = dimensions === 2 ? planeStage + planeColumn * size.points : stageCycles;
+    const exchange = dimensions === 2 ? planeExchange + planeCell * minBlocks * fields.length * haloOf(made, size)
+      : exchangeCycles + 20 * queue * fields.length;
+    const cycles = queue * Math.max(wide * work, 1.4 * work + 4 * stages.length) + stage * stages.length + exchange / size.depth;
     const picoseconds = (1e12 * cycles) / (cyclesPerSecond * grid.cells * grid.members);
     if (best === undefined || picoseconds < best.picoseconds) best = { ...size, minBlocks, picoseconds };
   }

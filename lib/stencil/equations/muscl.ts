@@ -38,7 +38,8 @@ export const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis,
   const flux = hllc([wa[0] + sa[0], wa[1] + sa[1], parts(ratios.length, (i) => wa[2][i] + sa[2][i])],
     [wb[0] - sb[0], wb[1] - sb[1], parts(ratios.length, (i) => wb[2][i] - sb[2][i])], axis, gamma);
   const [ka, kb] = [crossing(wa, ca, ratios), crossing(wb, cb, ratios)];
-  return isSafe(a, wa, ca, flux, -2 * ka, axis) && isSafe(b, wb, cb, flux, 2 * kb, axis) ? flux : hll(wa, wb, axis, gamma);
+  const [isSafeInA, isSafeInB] = [isSafe(a, wa, ca, flux, -2 * ka, axis), isSafe(b, wb, cb, flux, 2 * kb, axis)];
+  return isSafeInA && isSafeInB ? flux : hll(wa, wb, axis, gamma);
 };
 
 /** The state after a forward step; `ratios`: dt / dx along each axis; `flux`: between cells k and k + 1. */

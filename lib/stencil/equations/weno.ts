@@ -32,7 +32,8 @@ const wenoFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma:
   const [[wc, sc], [wd, sd]] = [known(c, gamma), known(d, gamma)];
   const flux = hllc(wenoState(a, b, c, d, e, wc, gamma), wenoState(f, e, d, c, b, wd, gamma), axis, gamma);
   const [kc, kd] = [crossing(wc, sc, ratios), crossing(wd, sd, ratios)];
-  return isSafe(c, wc, sc, flux, -2 * kc, axis) && isSafe(d, wd, sd, flux, 2 * kd, axis) ? flux : hll(wc, wd, axis, gamma);
+  const [isSafeInC, isSafeInD] = [isSafe(c, wc, sc, flux, -2 * kc, axis), isSafe(d, wd, sd, flux, 2 * kd, axis)];
+  return isSafeInC && isSafeInD ? flux : hll(wc, wd, axis, gamma);
 };
 
 /** A share of the state at the beginning of the step, and one of the state after a forward step. */
