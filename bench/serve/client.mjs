@@ -1,8 +1,6 @@
-// The client of `bench -- serve`, in a process of its own: autocannon with what the bench sends it. Answers with the rate and latencies.
+// A client of `bench -- serve`, in a process of its own: autocannon with what the bench sends it. Answers with all latencies.
 import autocannon from 'autocannon';
 import { performance } from 'node:perf_hooks';
-
-const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
 
 /** Sends requests over so many connections, each with one at a time, for so many seconds. */
 async function fire({ url, path, headers, body, connections, seconds }) {
@@ -20,10 +18,9 @@ async function fire({ url, path, headers, body, connections, seconds }) {
   });
   const { non2xx, errors, timeouts, resets } = await running;
   const used = process.cpuUsage(cpu);
-  latencies.sort((a, b) => a - b);
   return {
-    count: latencies.length, seconds: (last - began) / 1e3, failed: non2xx + errors + timeouts + resets,
-    p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), processor: (used.user + used.system) / 1e6,
+    latencies: Float64Array.from(latencies), seconds: (last - began) / 1e3, failed: non2xx + errors + timeouts + resets,
+    processor: (used.user + used.system) / 1e6,
   };
 }
 

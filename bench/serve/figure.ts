@@ -12,7 +12,7 @@ interface Mark {
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  batched: 'batched', unbatched: 'one call a launch', 'in-process': 'batched, without HTTP',
+  batched: 'batched', workers: 'batched, with workers', unbatched: 'one call a launch', 'in-process': 'batched, without HTTP',
 };
 
 /** One mark for each row. */
@@ -37,7 +37,8 @@ export async function writeServeFigure(path: string, report: Report): Promise<bo
       y: { field: 'what', type: 'nominal', title: null, sort: null, axis: { labelLimit: 300, grid: true, gridOpacity: 0.4 } },
       x: { field, type: 'quantitative', title, scale: { type: 'log' } },
       color: {
-        field: 'kind', type: 'nominal', title: null, scale: { domain: Object.values(kinds), range: ['#d95f02', '#1b6ca8', '#5b8c5a'] } },
+        field: 'kind', type: 'nominal', title: null,
+        scale: { domain: Object.values(kinds), range: ['#d95f02', '#7a4fa3', '#1b6ca8', '#5b8c5a'] } },
       shape: { field: 'kind', type: 'nominal', title: null, scale: { domain: Object.values(kinds) } },
     },
   });

@@ -1,15 +1,18 @@
-// Requests over HTTP, on loopback, from a client in another process (autocannon).
+// Requests over HTTP, on loopback, from clients in other processes (autocannon).
 //
 //   serve/<case>/<connections>/batched      requests per second
 //   serve/<case>/<connections>/unbatched    of a server whose launches take one call each (maxBatch 1)
+//   serve/<case>/<connections>/workers      of a server with workers, a quarter as many as there are cores, from as many clients
 //   serve/<case>/<connections>/in-process   the same calls in the bench's own process, so many at a time, without HTTP
 //
-// Peers of `batched`: `unbatched`, and `alone`, calls in this process one after the other without a batcher. Its limit is `in-process`.
-// Figures: `p50` and `p99` of the latency that the client sees; `delay99`, of the server's event loop; `server` and `client`, processor
-// time of each process per request (the server's includes the solver's threads); `calls`, in a launch on average.
+// Peers of `batched` and `workers`: `unbatched`, and `alone`, calls in this process one after the other without a batcher. Their limit is
+// `in-process`. Figures: `p50` and `p99` of the latency that the client sees; `delay99`, of the server's event loop; `server` and `client`,
+// processor time of each side per request (the server's includes the solver's threads, but not workers); `clientLoad`, the part of the
+// time in which a client computes (near 1, it is the client that is measured); `calls`, in a launch on average.
 import { fork, type ChildProcess } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { BatchTrace } from '../../lib/core/diagnostics.ts';
@@ -19,13 +22,12 @@ import { Failures, type BenchContext } from '../domain.ts';
 import { summarise } from '../statistics.ts';
 import { serveCases, type ServeCase } from './cases.ts';
 
-/** What the client measured in one round. */
+/** What a client measured in one round. */
 interface Fired {
-  readonly count: number;
+  /** Of all its requests, in seconds. */
+  readonly latencies: Float64Array;
   readonly seconds: number;
   readonly failed: number;
-  readonly p50: number;
-  readonly p99: number;
   readonly processor: number;
 }
 
@@ -39,21 +41,41 @@ const seconds = 2;
 const rounds = 3;
 
 async function startClient(): Promise<ChildProcess> {
-  const client = fork(fileURLToPath(new URL('client.mjs', import.meta.url)), { execArgv: [] });
+  const client = fork(fileURLToPath(new URL('client.mjs', import.meta.url)), { execArgv: [], serialization: 'advanced' });
   await once(client, 'spawn');
   return client;
 }
 
-/** Sends requests for a while. Throws if one was not answered with success. */
-async function fire(client: ChildProcess, work: object): Promise<Fired> {
+/** Has a client send requests for a while. */
+async function fireOne(client: ChildProcess, work: Work): Promise<Fired> {
   const over = new AbortController(), { signal } = over;
   client.send(work);
   const [result] = await Promise.race([
     once(client, 'message', { signal }), once(client, 'exit', { signal }).then(() => { throw new Error('the client has ended'); }),
   ]).finally(() => { over.abort(); }) as [Fired | { readonly error: string }];
   if ('error' in result) throw new Error(result.error);
-  if (result.failed > 0 || result.count === 0) throw new Error(`${result.failed} of ${result.count} requests failed`);
   return result;
+}
+
+/** What clients are to send. */
+interface Work extends Pick<ServeCase, 'path' | 'headers'> {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Base64. */
+  readonly body?: string;
+}
+
+/** Has clients share `connections`. Throws if a request was not answered with success. */
+async function fire(clients: readonly ChildProcess[], { connections, ...work }: Work): Promise<Fired> {
+  const all = await Promise.all(clients.map((client, index) =>
+    fireOne(client, { ...work, connections: Math.ceil((connections - index) / clients.length) })));
+  const latencies = Float64Array.from(all.flatMap((each) => [...each.latencies])).sort();
+  const failed = all.reduce((sum, each) => sum + each.failed, 0);
+  if (failed > 0 || latencies.length === 0) throw new Error(`${failed} of ${latencies.length} requests failed`);
+  return {
+    latencies, failed, seconds: Math.max(...all.map((each) => each.seconds)), processor: all.reduce((sum, each) => sum + each.processor, 0),
+  };
 }
 
 /** Means of what launches have in common while `work` runs. */
@@ -72,23 +94,25 @@ async function countingLaunches<Result>(work: () => Promise<Result>): Promise<{ 
   }
 }
 
+const quantile = (sorted: Float64Array, q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
+
 async function roundOf(
-  client: ChildProcess, url: string, { path, headers, body }: ServeCase, connections: number, time: number,
+  clients: readonly ChildProcess[], url: string, { path, headers, body }: ServeCase, connections: number, time: number,
 ): Promise<Round> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const cpu = process.cpuUsage();
   delay.enable();
   const { result, perLaunch } = await countingLaunches(() =>
-    fire(client, { url, path, headers, connections, seconds: time, ...(body === undefined ? {} : { body: body.toString('base64') }) }));
+    fire(clients, { url, path, headers, connections, seconds: time, ...(body === undefined ? {} : { body: body.toString('base64') }) }));
   delay.disable();
   const used = process.cpuUsage(cpu);
-  const { count, p50, p99, processor } = result;
+  const { latencies, processor } = result, count = latencies.length;
+  const client = { client: processor / count, clientLoad: processor / result.seconds / clients.length };
+  const latency = { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
+  const own = { delay99: delay.percentile(99) / 1e9, server: (used.user + used.system) / 1e6 / count };
   return {
     rate: count / result.seconds,
-    figures: {
-      p50, p99, delay99: delay.percentile(99) / 1e9, server: (used.user + used.system) / 1e6 / count, client: processor / count,
-      ...(perLaunch === 0 ? {} : { calls: perLaunch }),
-    },
+    figures: { ...latency, ...client, ...(clients.length > 1 ? {} : own), ...(perLaunch === 0 ? {} : { calls: perLaunch }) },
   };
 }
 
@@ -120,9 +144,12 @@ async function requireRightAnswer(url: string, { path, headers, body, call, name
   }
 }
 
-interface Servers {
-  readonly batched: RunningServer;
-  readonly unbatched: RunningServer;
+type Kind = 'batched' | 'unbatched' | 'workers';
+
+interface Bench {
+  readonly context: BenchContext;
+  readonly servers: Readonly<Partial<Record<Kind, RunningServer>>>;
+  readonly clients: readonly ChildProcess[];
 }
 
 const medianOf = (values: readonly number[]): number => summarise(values).median;
@@ -132,40 +159,48 @@ function mediansOf(measured: readonly Round[]): Record<string, number> {
   return Object.fromEntries(names.map((name) => [name, medianOf(measured.map(({ figures }) => figures[name] ?? NaN))]));
 }
 
-async function benchmarkCase(
-  context: BenchContext, client: ChildProcess, servers: Servers, each: ServeCase, connections: number,
-): Promise<void> {
-  const { quick, wanted, emit } = context;
+/** The kinds of servers on which a case is measured. */
+function kindsOf({ servers }: Bench, each: ServeCase): Kind[] {
+  return (['batched', 'unbatched', 'workers'] as const)
+    .filter((kind) => servers[kind] !== undefined && (kind !== 'unbatched' || each.unbatched));
+}
+
+async function benchmarkCase(bench: Bench, each: ServeCase, connections: number): Promise<void> {
+  const { context: { quick, wanted, emit }, servers, clients } = bench;
   const id = `serve/${each.name}/${connections}`;
-  const kinds = (['unbatched', 'batched'] as const).filter((kind) => kind === 'batched' || each.unbatched);
-  if (![...kinds, 'in-process'].some((kind) => wanted(`${id}/${kind}`))) return;
+  const all = kindsOf(bench, each);
+  // Without workers, rows are wanted together: they are limits and peers of each other.
+  const kinds = all.filter((kind) => wanted(`${id}/${kind}`) || (kind !== 'workers' && wanted(`${id}/batched`)));
+  if (kinds.length === 0 && !wanted(`${id}/in-process`)) return;
   const [time, count] = quick ? [0.3, 1] : [seconds, rounds];
-  const measured = { batched: [] as Round[], unbatched: [] as Round[] };
+  const measured: Record<Kind, Round[]> = { batched: [], unbatched: [], workers: [] };
   const inside: number[] = [], alone: number[] = [];
+  const round = (kind: Kind, span: number): Promise<Round> =>
+    roundOf(kind === 'workers' ? clients : clients.slice(0, 1), (servers[kind] as RunningServer).url, each, connections, span);
   for (const kind of kinds) {
-    await requireRightAnswer(servers[kind].url, each);
-    if (!quick) await roundOf(client, servers[kind].url, each, connections, 1);
+    await requireRightAnswer((servers[kind] as RunningServer).url, each);
+    if (!quick) await round(kind, 1);
   }
   const { call } = each;
-  for (let round = 0; round < count; round += 1) { // in turns, so that other work on the machine falls on all
-    for (const kind of kinds) measured[kind].push(await roundOf(client, servers[kind].url, each, connections, time));
+  for (let turn = 0; turn < count; turn += 1) { // in turns, so that other work on the machine falls on all
+    for (const kind of kinds) measured[kind].push(await round(kind, time));
     if (call === undefined) continue;
     inside.push(await rateOf(() => call(true), connections, time / 2));
     alone.push(await rateOf(() => call(false), 1, time / 2));
   }
   const limit = call === undefined ? undefined : medianOf(inside);
-  const rates = (kind: keyof Servers) => summarise(measured[kind].map(({ rate }) => rate));
-  const { median: value, spread } = rates('batched');
+  const rates = (kind: Kind) => summarise(measured[kind].map(({ rate }) => rate));
   const peers = {
-    ...(each.unbatched ? { unbatched: rates('unbatched').median } : {}), ...(call === undefined ? {} : { alone: medianOf(alone) }),
+    ...(kinds.includes('unbatched') ? { unbatched: rates('unbatched').median } : {}),
+    ...(call === undefined ? {} : { alone: medianOf(alone) }),
   };
-  emit({
-    id: `${id}/batched`, value, unit: '1/s', spread, figures: mediansOf(measured.batched),
-    ...(limit === undefined ? {} : { limit, fraction: value / limit }), ...(Object.keys(peers).length === 0 ? {} : { peers }),
-  });
-  if (each.unbatched) {
-    const { median, spread: own } = rates('unbatched');
-    emit({ id: `${id}/unbatched`, value: median, unit: '1/s', spread: own, figures: mediansOf(measured.unbatched) });
+  for (const kind of kinds) {
+    const { median: value, spread } = rates(kind);
+    emit({
+      id: `${id}/${kind}`, value, unit: '1/s', spread, figures: mediansOf(measured[kind]),
+      ...(limit === undefined || kind === 'unbatched' ? {} : { limit, fraction: value / limit }),
+      ...(Object.keys(peers).length === 0 || kind === 'unbatched' ? {} : { peers }),
+    });
   }
   if (limit !== undefined) emit({ id: `${id}/in-process`, value: limit, unit: '1/s', spread: summarise(inside).spread });
 }
@@ -175,18 +210,21 @@ export async function benchmarkServe(context: BenchContext): Promise<void> {
   const { backend, index } = context.device.description;
   const common = { port: 0, jobs: false, devices: [{ backend, ...(backend === 'cuda' ? { index } : {}) }] };
   const failures = new Failures(context);
-  const client = await startClient();
+  const workers = context.quick ? 0 : Math.floor(availableParallelism() / 4);
+  const clients = await Promise.all(Array.from({ length: Math.max(1, workers) }, startClient));
   await using batched = await server.serve(common);
   await using unbatched = await server.serve({ ...common, maxBatch: 1 });
+  await using several = workers > 1 ? await server.serve({ ...common, workers }) : undefined;
+  const servers = { batched, unbatched, ...(several === undefined ? {} : { workers: several }) };
   try {
     for (const each of serveCases(context.device, context.quick)) {
       for (const connections of each.connections) {
         const id = `serve/${each.name}/${connections}`;
-        await failures.of(id, () => benchmarkCase(context, client, { batched, unbatched }, each, connections));
+        await failures.of(id, () => benchmarkCase({ context, servers, clients }, each, connections));
       }
     }
   } finally {
-    client.kill();
+    for (const client of clients) client.kill();
   }
   failures.end();
 }

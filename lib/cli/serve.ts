@@ -9,7 +9,7 @@ import {
 const text = { type: 'string' } as const;
 const options = {
   host: text, port: text, 'token-file': { type: 'string', takes: 'file' }, open: { type: 'boolean' },
-  backend: { type: 'string', values: backendNames }, 'max-batch': text, 'max-delay': text, 'body-limit': text, timeout: text,
+  backend: { type: 'string', values: backendNames }, workers: text, 'max-batch': text, 'max-delay': text, 'body-limit': text, timeout: text,
   shared: { type: 'string', takes: 'folder' }, 'no-jobs': { type: 'boolean' }, studio: { type: 'boolean' },
   config: { type: 'string', takes: 'file' },
 } as const satisfies Options;
@@ -49,6 +49,7 @@ GET /metrics is for Prometheus. It stops on SIGINT or SIGTERM, after answering t
                      (or the environment variable WARPLOOM_TOKEN; needed for other addresses than loopback)
   --open             listen on such an address without a token
   --backend B        default auto: all GPUs, or else the CPU
+  --workers N        processes that answer inferences on the port (default 1; docs/server.md)
   --max-batch N      most calls in one launch (default 256)
   --max-delay MS     how long a call waits for others to join it (default 0)
   --body-limit BYTES default 67108864
@@ -73,7 +74,7 @@ Exit codes: 0 stopped by a signal; 1 failure; 2 invalid flags; 3 device.
         host: values.host, port: integerFlag('port', values.port, 0, 65_535), token, open: values.open, shared: values.shared,
         studio: values.studio,
         devices: backend === undefined || backend === 'auto' ? undefined : [{ backend }],
-        jobs: values['no-jobs'] === true ? false : undefined,
+        workers: integerFlag('workers', values.workers, 1, 1024), jobs: values['no-jobs'] === true ? false : undefined,
         maxBatch: integerFlag('max-batch', values['max-batch'], 1, 2 ** 20), maxDelay: numberFlag('max-delay', values['max-delay']),
         bodyLimit: integerFlag('body-limit', values['body-limit'], 1024, 2 ** 32),
         requestTimeout: integerFlag('timeout', values.timeout, 1, 2 ** 31 - 1),

@@ -28,3 +28,8 @@ export function startThread(module: URL, options: Omit<WorkerOptions, 'eval' | '
 export function startProcess(module: URL): ChildProcess {
   return fork(fileURLToPath(codeOf(module)), [], { serialization: 'advanced', execArgv: flags, stdio: ['ignore', 2, 2, 'ipc'] });
 }
+
+/** Settings of node:cluster for workers with such code: the same flags, and what they print where this process prints. */
+export function clusterOf(module: URL): { exec: string; args: string[]; execArgv: string[] } {
+  return { exec: fileURLToPath(codeOf(module)), args: [], execArgv: flags };
+}

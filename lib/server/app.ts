@@ -12,7 +12,9 @@ import { keepConnections } from './connections.ts';
 import { answerOf, RequestError } from './errors.ts';
 import { jobRoutes } from './jobs/routes.ts';
 import { JobStore } from './jobs/store.ts';
-import { makeMetrics, type Metrics } from './metrics.ts';
+import { forwarder, isOfWorker, type Forwarder } from './cluster/forward.ts';
+import { stateOfDevices, type DeviceState } from './devices.ts';
+import { makeMetrics, textOfAll, type Metrics } from './metrics.ts';
 import { fieldModels, mapModel } from './models/fields.ts';
 import { linearModels } from './models/linear.ts';
 import type { Model } from './models/model.ts';
@@ -27,7 +29,21 @@ export interface Running {
   readonly url: string;
   readonly app: FastifyInstance;
   readonly pool: DevicePool;
+  readonly metrics: Metrics;
   close(): Promise<void>;
+}
+
+/** What is different in a server of several processes (cluster/). */
+export interface Place {
+  /** In workers: the socket of the process that answers what is not for them. */
+  readonly forwardTo?: string;
+  /** In that process: its socket. */
+  readonly listenOn?: string;
+  /** There: the metrics of all processes, and their devices. */
+  readonly metrics?: (own: readonly object[]) => Promise<readonly (readonly object[])[]>;
+  readonly devices?: (pool: DevicePool) => Promise<readonly DeviceState[]>;
+  /** There: how many workers were replaced. */
+  readonly replaced?: () => number;
 }
 
 function modelsOf({ maps }: TakenServerOptions): ReadonlyMap<string, Model> {
@@ -43,24 +59,26 @@ function guardsOf({ host, token, studio }: TakenServerOptions, isReady: () => bo
   return [originGuard(isLoopback(host)), ...own, stopping];
 }
 
-/** Has inferences answered by the short way. */
-function shorten(app: FastifyInstance, server: InferenceServer): void {
+/** Has inferences answered by the short way, and passes on what is not for this process. */
+function shorten(app: FastifyInstance, server: InferenceServer, forward: Forwarder | undefined): void {
   const [long] = app.server.listeners('request') as [(request: IncomingMessage, response: ServerResponse) => void];
   const short = shortWay(server);
   app.server.off('request', long).on('request', (request, response) => {
-    if (!short(request, response)) long(request, response);
+    if (short(request, response)) return;
+    if (forward === undefined || isOfWorker(request.url ?? '')) long(request, response);
+    else forward.forward(request, response);
   });
 }
 
 /** fastify, set up to take bodies as they are and to answer errors as the protocol says. */
 async function makeApp(
-  { bodyLimit, requestTimeout, keepAliveTimeout }: TakenServerOptions, server: InferenceServer,
+  { bodyLimit, requestTimeout, keepAliveTimeout }: TakenServerOptions, server: InferenceServer, forward: Forwarder | undefined,
 ): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit, requestTimeout, keepAliveTimeout, logger: false, forceCloseConnections: 'idle', exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 256 }, return503OnClosing: true,
   });
-  shorten(app, server);
+  shorten(app, server, forward);
   keepConnections(app.server, keepAliveTimeout);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest) => readBody(request, bodyLimit));
@@ -91,56 +109,58 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-function commonRoutes(app: FastifyInstance, metrics: Metrics, pool: DevicePool): void {
+function commonRoutes(app: FastifyInstance, metrics: Metrics, pool: DevicePool, place: Place): void {
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   app.get('/metrics', { schema: { summary: 'Metrics for Prometheus', tags: ['operation'] } }, async (_, reply) => {
     void reply.header('content-type', metrics.contentType);
-    return Buffer.from(await metrics.text());
+    const all = await place.metrics?.(await metrics.json());
+    return Buffer.from(await (all === undefined ? metrics.text() : textOfAll(prometheus, all)));
   });
-  app.get('/v1/devices', { schema: { summary: 'The devices and how much work they have', tags: ['operation'] } }, () => ({
-    devices: pool.members.map(({ device, lost, waiting, waitingBytes, running }, index) => ({
-      index, backend: device.backend, name: device.name, lost, waiting, waitingBytes, running,
-      memory: lost || device.closed ? null : device.memory(),
-    })),
+  app.get('/v1/devices', { schema: { summary: 'The devices and how much work they have', tags: ['operation'] } }, async () => ({
+    devices: await place.devices?.(pool) ?? stateOfDevices(pool),
     host: { cores: availableParallelism(), cpuSeconds: cpuSeconds(), residentBytes: process.memoryUsage.rss() },
   }));
 }
 
 /** Opens the devices and listens. */
-export async function run(options: TakenServerOptions): Promise<Running> {
-  const { devices, maxBatch, maxDelay, queueLimit, queueBytes, host, port, requestTimeout, maxWork } = options;
+export async function run(options: TakenServerOptions, place: Place = {}): Promise<Running> {
+  const { devices, maxBatch, maxDelay, queueLimit, queueBytes, host, port, requestTimeout, maxWork, bodyLimit } = options;
   const pool = await openPool({ maxBatch, maxDelay, queueLimit, queueBytes, ...(devices === undefined ? {} : { devices }) });
   let store: JobStore | undefined;
-  const metrics = makeMetrics(prometheus, pool, () => store?.bytes ?? 0);
+  const metrics = makeMetrics(prometheus, { pool, bytesOfJobs: () => store?.bytes ?? 0, replaced: place.replaced });
+  const forward = place.forwardTo === undefined ? undefined : forwarder(place.forwardTo);
   let ready = true;
+  const release = async (): Promise<void> => {
+    await pool.close();
+    forward?.close();
+    metrics.close();
+  };
   try {
     const isReady = (): boolean => ready;
     const inferences: InferenceServer = {
-      pool, models: modelsOf(options), metrics, reader: new RequestReader(), requestTimeout, maxWork, bodyLimit: options.bodyLimit,
+      pool, models: modelsOf(options), metrics, reader: new RequestReader(), requestTimeout, maxWork, bodyLimit,
       guards: guardsOf(options, isReady), isReady,
     };
-    const app = await makeApp(options, inferences);
+    const app = await makeApp(options, inferences, forward);
     inferenceRoutes(app, inferences);
-    commonRoutes(app, metrics, pool);
+    commonRoutes(app, metrics, pool, place);
     if (options.jobs) {
       store = await JobStore.open(options, pool);
       jobRoutes(app, store);
     }
     if (options.studio) await studioRoutes(app, requestTimeout);
-    const url = await app.listen({ host, port });
+    const url = await app.listen(place.listenOn === undefined ? { host, port } : { path: place.listenOn });
     const close = async (): Promise<void> => {
       ready = false;
       pool.hurry();
       await store?.close();
       await app.close();
-      await pool.close();
-      metrics.close();
+      await release();
     };
-    return { url, app, pool, close };
+    return { url, app, pool, metrics, close };
   } catch (error) {
     await store?.close();
-    await pool.close();
-    metrics.close();
+    await release();
     throw error;
   }
 }

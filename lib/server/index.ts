@@ -10,7 +10,7 @@ export type { MapDescription } from './models/fields.ts';
 export class RunningServer {
   /** Where it listens, such as http://127.0.0.1:8000. */
   readonly url: string;
-  /** Its devices. */
+  /** The devices of this process. Workers have their own. */
   readonly pool: DevicePool;
   readonly #close: () => Promise<void>;
   #closing: Promise<void> | undefined;
@@ -49,8 +49,8 @@ export class RunningServer {
 export async function serve(given: ServerOptions = {}): Promise<RunningServer> {
   const options = readServerOptions(given);
   options.signal?.throwIfAborted();
-  const { run } = await import('./app.ts');
-  const server = new RunningServer(await run(options));
+  const server = new RunningServer(options.workers === 1 ? await (await import('./app.ts')).run(options)
+    : await (await import('./cluster/index.ts')).runWorkers(options));
   if (options.signal?.aborted === true) {
     await server.close();
     options.signal.throwIfAborted();

@@ -8,6 +8,8 @@ import type { DevicePool } from '../core/pool.ts';
 export interface Metrics {
   request(model: string, outcome: 'ok' | 'error', seconds: number): void;
   text(): Promise<string>;
+  /** The metrics as prom-client has them as JSON. */
+  json(): Promise<readonly object[]>;
   readonly contentType: string;
   /** Ends the subscriptions. */
   close(): void;
@@ -16,8 +18,47 @@ export interface Metrics {
 const seconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const counts = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
+/** The text of metrics of several processes, added up. */
+export function textOfAll(prometheus: typeof promClient, all: readonly (readonly object[])[]): Promise<string> {
+  return prometheus.AggregatorRegistry.aggregate(all as object[][]).metrics();
+}
+
+/** What is looked at when metrics are asked for. */
+export interface MetricSources {
+  readonly pool: DevicePool;
+  readonly bytesOfJobs: () => number;
+  /** How many workers were replaced; undefined: the server has none. */
+  readonly replaced: (() => number) | undefined;
+}
+
+function addGauges(
+  prometheus: typeof promClient, registers: promClient.Registry[], { pool, bytesOfJobs, replaced }: MetricSources,
+): void {
+  new prometheus.Gauge({
+    name: 'warploom_queue_length', help: 'Calls that wait', labelNames: ['device'], registers,
+    collect() { for (const [index, { waiting }] of pool.members.entries()) this.set({ device: String(index) }, waiting); },
+  });
+  new prometheus.Gauge({
+    name: 'warploom_device_memory_bytes', help: 'Device memory in use', labelNames: ['device'], registers,
+    collect() {
+      for (const [index, { device, lost }] of pool.members.entries()) {
+        if (!lost && !device.closed) this.set({ device: String(index) }, device.memory().inUseBytes);
+      }
+    },
+  });
+  new prometheus.Gauge({
+    name: 'warploom_job_bytes', help: 'Bytes of the files of all jobs', registers, collect() { this.set(bytesOfJobs()); },
+  });
+  if (replaced !== undefined) {
+    new prometheus.Gauge({
+      name: 'warploom_workers_replaced', help: 'Workers that were started in place of others', registers,
+      collect() { this.set(replaced()); },
+    });
+  }
+}
+
 /** Metrics of a server. Launches and queues are those of the whole process. */
-export function makeMetrics(prometheus: typeof promClient, pool: DevicePool, bytesOfJobs: () => number): Metrics {
+export function makeMetrics(prometheus: typeof promClient, sources: MetricSources): Metrics {
   const registers = [new prometheus.Registry()];
   const [register] = registers as [promClient.Registry];
   prometheus.collectDefaultMetrics({ register });
@@ -35,21 +76,7 @@ export function makeMetrics(prometheus: typeof promClient, pool: DevicePool, byt
     name: 'warploom_queue_wait_seconds', help: 'Time that calls wait', labelNames: ['operation'], buckets: seconds, registers });
   const left = new prometheus.Counter({
     name: 'warploom_calls_dropped_total', help: 'Calls that left the queue without a result', labelNames: ['event'], registers });
-  new prometheus.Gauge({
-    name: 'warploom_queue_length', help: 'Calls that wait', labelNames: ['device'], registers,
-    collect() { for (const [index, { waiting }] of pool.members.entries()) this.set({ device: String(index) }, waiting); },
-  });
-  new prometheus.Gauge({
-    name: 'warploom_device_memory_bytes', help: 'Device memory in use', labelNames: ['device'], registers,
-    collect() {
-      for (const [index, { device, lost }] of pool.members.entries()) {
-        if (!lost && !device.closed) this.set({ device: String(index) }, device.memory().inUseBytes);
-      }
-    },
-  });
-  new prometheus.Gauge({
-    name: 'warploom_job_bytes', help: 'Bytes of the files of all jobs', registers, collect() { this.set(bytesOfJobs()); },
-  });
+  addGauges(prometheus, registers, sources);
   const onBatch = (message: unknown): void => {
     const { operation, device, calls, bytes: moved } = message as BatchTrace;
     launches.inc({ operation, device });
@@ -70,6 +97,7 @@ export function makeMetrics(prometheus: typeof promClient, pool: DevicePool, byt
       durations.observe({ model }, elapsed);
     },
     text: () => register.metrics(),
+    json: () => register.getMetricsAsJSON(),
     close() {
       unsubscribe('tracing:warploom:batch:asyncEnd', onBatch);
       unsubscribe('warploom:queue', onQueue);

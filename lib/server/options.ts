@@ -29,6 +29,11 @@ export interface ServerOptions extends PoolOptions {
    * balancer it must be longer than there. Default 72,000.
    */
   readonly keepAliveTimeout?: number;
+  /**
+   * Processes that answer inferences on the same port, each with its own devices and queues: for more requests than one process can
+   * answer. Jobs and the studio run in this one. Default 1: this process does all.
+   */
+  readonly workers?: number;
   /** Most cell updates, or iterations × pixels, of one inference. Default 1e10. */
   readonly maxWork?: number;
   /** Functions on arrays that are offered as models, by name. */
@@ -74,6 +79,7 @@ const table = {
   host: normally(text(/^[\w.:%-]+$/), '127.0.0.1'), port: normally(whole(0, 65_535), 8000), token: text(/^[\x21-\x7e]{16,512}$/),
   open: normally(truth, false), bodyLimit: normally(whole(1024, 2 ** 32), 2 ** 26), requestTimeout: normally(whole(1, 2 ** 31 - 1), 30_000),
   keepAliveTimeout: normally(whole(1000, 2 ** 31 - 1), 72_000), maxWork: normally(whole(1), 1e10),
+  workers: normally(whole(1, 1024), 1),
   maps: normally(rule<Readonly<Record<string, MapDescription>>>('an object of functions by name', isObject), {}),
   jobs: normally(truth, true), studio: normally(truth, false),
   shared: fileName, jobLimit: normally(whole(1, 4096), 16), keptJobs: normally(whole(0, 2 ** 20), 64),
