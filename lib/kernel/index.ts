@@ -1,4 +1,5 @@
 // Kernels from functions: an ordinary function of numbers, applied to the elements of arrays on a GPU or on the CPU.
+import { batchMap } from './batched.ts';
 import { takenInputs } from './call/taken.ts';
 import type { ArrayKinds, CompiledKernel, CompileOptions } from './call/compile.ts';
 import type {
@@ -46,6 +47,7 @@ export function map(f: string, inputs: readonly KernelInput[], options?: MapOpti
 export function map(f: unknown, inputs: readonly KernelInput[], options: MapOptions = {}): Promise<unknown> {
   return withCalls(inputs, ({ mapArrays }, taken) => mapArrays(f, taken, options));
 }
+batchMap(map);
 
 /**
  * Applies a function to the elements of arrays, as {@link map} does, and combines its values into one number. The order is fixed: the same

@@ -28,7 +28,7 @@ batchable<Device>(scan, 'scan', ([values, given = {}], _target, owned) => {
       ...rest, ...marks, batch: batch * calls.length, device, ...(stop === undefined ? {} : { signal: stop }),
     });
     return calls.map((each, index) => outcomeOf(() =>
-      ({ result: partOf(all.result, index, calls.length, each.out), info: { ...all.info, batch } })));
+      ({ result: partOf(all.result, index, calls.length, each.out, owned), info: { ...all.info, batch } })));
   };
   const call: RowsCall = {
     name: 'scan', values: owned ? values : values.slice(), flags: owned ? flags : flags?.slice(), out, signal, items: batch,

@@ -1,5 +1,6 @@
 // Bodies of requests, read so that binary tensors need not be moved again.
 import type { IncomingMessage } from 'node:http';
+import { KeptBuffers } from '../core/kept-buffers.ts';
 import { RequestError } from './errors.ts';
 
 /** Elements of all data types start at a multiple of this. */
@@ -12,10 +13,21 @@ const slabBytes = 2 ** 19, mostInSlab = 2 ** 16;
 let slab: Buffer | undefined;
 let slabUsed = 0;
 
+/** Memory of larger bodies serves again: the system takes longer to provide new memory than a body takes to be copied. */
+const kept = new KeptBuffers<ArrayBuffer>(mostInSlab);
+
+/** Says that nobody uses the body of a request any more. */
+export function giveBack(body: Buffer): void {
+  if (body.byteLength > mostInSlab) kept.give(body.buffer as ArrayBuffer);
+}
+
 /** Memory for `length` bytes, of which byte `aligned` has an address that is a multiple of 8. */
 function memoryFor(length: number, aligned: number): Buffer {
   const shift = (alignment - (aligned % alignment)) % alignment;
-  if (length > mostInSlab) return Buffer.allocUnsafeSlow(length + alignment).subarray(shift, shift + length);
+  if (length > mostInSlab) {
+    const memory = kept.take(length + alignment) ?? Buffer.allocUnsafeSlow(length + alignment).buffer;
+    return Buffer.from(memory, shift, length);
+  }
   if (slab === undefined || slabUsed + alignment + length > slabBytes) {
     slab = Buffer.allocUnsafeSlow(slabBytes);
     slabUsed = 0;

@@ -116,6 +116,6 @@ export function partsOf<Call>(calls: readonly Call[], make: (call: Call, index: 
 }
 
 /** One call's part of the result array of all calls. */
-export function resultPart(all: Vector, index: number, count: number, out: Vector | undefined): RealArray {
-  return partOf(all as RealArray, index, count, out as RealArray | undefined);
+export function resultPart(all: Vector, index: number, count: number, out: Vector | undefined, owned = false): RealArray {
+  return partOf(all as RealArray, index, count, out as RealArray | undefined, owned);
 }

@@ -22,6 +22,8 @@ interface PlainCall extends TakenCall<Device> {
   /** Its options besides arrays and shape: alike for all calls of a launch. */
   readonly rest: Readonly<Record<string, unknown>>;
   readonly out: Vector | undefined;
+  /** Whether nobody else has its arrays or results. */
+  readonly owned: boolean;
 }
 
 type Given = Readonly<Record<string, unknown>>;
@@ -79,7 +81,7 @@ batchable<Device>(solve, 'tridiagonal.solve', ([given], _, owned) => {
   const { rest, key } = restOf('solve', problem, options as unknown as Given, solveNames);
   const sharesBands = [lower, diagonal, upper].some((band) => isSharedBand(band, problem));
   const call: PlainCall = {
-    name: 'tridiagonal.solve', problem, arrays, rest, out, signal, bytes: bytesOf(arrays), items: problem.shape.batch,
+    name: 'tridiagonal.solve', problem, arrays, rest, out, owned, signal, bytes: bytesOf(arrays), items: problem.shape.batch,
     alone: (device, stop) => solveAlone(call, key, device, stop),
     keyOn: (device) => {
       if (call.bytes >= loneBytes) return undefined;
@@ -139,9 +141,9 @@ async function solveJoined(
   const { solution, status, backwardError, info } = await solve(options as unknown as SolveOptions);
   const { batch, rhsCount } = first.problem.shape;
   const count = batch * rhsCount;
-  return partsOf(calls, ({ out }, index) => {
+  return partsOf(calls, ({ out, owned }, index) => {
     const errors = backwardError === undefined ? undefined : partOf(backwardError as Float64Array, index, calls.length);
-    return new Solved(resultPart(solution, index, calls.length, out), statusPart(status, index * count, count),
+    return new Solved(resultPart(solution, index, calls.length, out, owned), statusPart(status, index * count, count),
       errors, { ...info, batch });
   });
 }
@@ -165,10 +167,10 @@ batchable<Device>(multiply, 'tridiagonal.multiply', ([given], _, owned) => {
   const run = async (calls: readonly PlainCall[], device: Device, stop: AbortSignal | undefined): Promise<readonly Outcome[]> => {
     const all = await multiply(optionsOf(call, joinedArrays(calls), calls.length, device, stop) as unknown as MultiplyOptions);
     return partsOf(calls, ({ out }, index) =>
-      ({ y: resultPart(all.y, index, calls.length, out), info: { ...all.info, batch: problem.shape.batch } }));
+      ({ y: resultPart(all.y, index, calls.length, out, owned), info: { ...all.info, batch: problem.shape.batch } }));
   };
   const call: PlainCall = {
-    name: 'tridiagonal.multiply', problem, arrays, rest, out: y, signal, bytes: bytesOf(arrays), items: problem.shape.batch,
+    name: 'tridiagonal.multiply', problem, arrays, rest, out: y, owned, signal, bytes: bytesOf(arrays), items: problem.shape.batch,
     alone: async (device, stop) => valueOf((await run([call], device, stop))[0] as Outcome),
     keyOn: () => (call.bytes >= loneBytes ? undefined : key),
     together: (device, calls, stop) => run(calls as PlainCall[], device, stop),

@@ -45,7 +45,8 @@ const checks = {
   boundary: normally(choice(['natural', 'clamped', 'periodic'] as const), 'natural'), slopes: normally(slopes, [0, 0]),
   device: callChecks.device, signal: callChecks.signal,
 } satisfies ChecksOf<SplineOptions>;
-const splineOptions = optionsOf('cubicSpline', checks);
+/** @internal */
+export const splineOptions = optionsOf('cubicSpline', checks);
 type TakenOptions = Taken<SplineOptions, typeof checks>;
 
 /** Piecewise cubics through the knots of one or more series that share their abscissas. */

@@ -1,5 +1,6 @@
 // The namespace `tridiagonal` of the package.
 import './batched.ts';
+import './batched-spline.ts';
 export { solve, workspace } from './solve.ts';
 export type { MethodOptions, SolveInfo, SolveOptions, SolveResult } from './solve.ts';
 export { factorisations, plan, Plan } from './plan.ts';

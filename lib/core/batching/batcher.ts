@@ -87,9 +87,9 @@ export class Batcher<Device extends BatchDevice = BatchDevice> {
   }
 
   /**
-   * The same function, with calls that share launches: `tridiagonal.solve`, `tridiagonal.multiply` or `scan`, or `solve` of a plan. Calls
-   * that cannot share one (ragged batches, device arrays, given strides, large systems) wait in the same queue and run alone.
-   * The option `device` of a call is ignored unless its arrays are on a device.
+   * The same function, with calls that share launches: `tridiagonal.solve`, `tridiagonal.multiply`, `tridiagonal.cubicSpline`, `scan`
+   * or `kernel.map`, or `solve` of a plan. Calls that cannot share one (ragged batches, device arrays, given strides, large systems) wait
+   * in the same queue and run alone. The option `device` of a call is ignored unless its arrays are on a device.
    *
    * @example
    * await using batcher = device.batcher();

@@ -10,10 +10,14 @@ export function joined<Kind extends TypedArray>(arrays: readonly Kind[]): Kind {
   return all;
 }
 
-/** Part `index` of `count` equal ones, in a buffer of its own, or written to `out`. */
-export function partOf<Kind extends TypedArray>(all: Kind, index: number, count: number, out?: Kind): Kind {
+/**
+ * Part `index` of `count` equal ones: written to `out`, or in a buffer of its own; in place for calls whose arrays are `owned`, whose
+ * results nobody else changes either.
+ */
+export function partOf<Kind extends TypedArray>(all: Kind, index: number, count: number, out?: Kind, owned = false): Kind {
   const length = all.length / count;
-  if (out === undefined) return all.slice(index * length, (index + 1) * length) as Kind;
-  out.set(all.subarray(index * length, (index + 1) * length) as never);
+  const from = index * length, to = from + length;
+  if (out === undefined) return (owned ? all.subarray(from, to) : all.slice(from, to)) as Kind;
+  out.set(all.subarray(from, to) as never);
   return out;
 }

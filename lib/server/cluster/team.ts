@@ -105,14 +105,14 @@ export class Team {
         else if (news.kind === 'failed') reject(errorOf(news));
         else this.#reports.get(news.id)?.(news.report);
       });
-      worker.once('exit', (code, signal) => {
+      worker.once('exit', (code: number, signal: string | null) => {
         reject(new WarploomError('ERR_WARPLOOM_UNAVAILABLE', `a worker of the server has ended (${signal ?? code}) before it listened`));
       });
     });
     url.catch(() => { worker.kill(); });
     const member: Member = { worker, began: performance.now(), url };
     this.#members.add(member);
-    worker.once('exit', (code, signal) => { this.#replace(member, signal ?? code); });
+    worker.once('exit', (code: number, signal: string | null) => { this.#replace(member, signal ?? code); });
     return member;
   }
 

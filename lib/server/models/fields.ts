@@ -1,7 +1,7 @@
 // Models of images, the heat equation, and functions of the configuration.
 import type { Image } from '../../files/image.ts';
 import * as imaging from '../../imaging/index.ts';
-import { map } from '../../kernel/index.ts';
+import { map, type KernelInput, type MapOptions } from '../../kernel/index.ts';
 import * as swept from '../../swept/index.ts';
 import { RequestError } from '../errors.ts';
 import type { InferRequest } from '../protocol/messages.ts';
@@ -147,6 +147,9 @@ export interface MapDescription {
   readonly inputs: Readonly<Record<string, 'FP32' | 'FP64' | 'INT32' | 'number'>>;
 }
 
+/** `map` of a function's text, whose result is one array. */
+const mapText = map as (f: string, inputs: readonly KernelInput[], options: MapOptions) => Promise<Float64Array>;
+
 const elementNames = { FP32: 'float32', FP64: 'float64', INT32: 'int32' } as const;
 
 /** The model of a function of the configuration. All its arrays have one shape, as has its result. */
@@ -171,9 +174,7 @@ export function mapModel(name: string, { function: text, inputs }: MapDescriptio
         if (given.shape.join() !== shape.join()) throw new RequestError(400, `input '${input}' must have the shape [${shape.join(', ')}]`);
         return given.data as Float64Array;
       });
-      const result = await pool.runFor((device, stop) =>
-        map(text, values, { ...(device.backend === 'cpu' ? {} : { device }), type: elementNames[datatype], ...stopping(stop) }),
-      queued) as Float64Array;
+      const result = await pool.callOwned(mapText, queued, text, values, { type: elementNames[datatype] });
       return [tensor('result', datatype, shape, result)];
     },
   };

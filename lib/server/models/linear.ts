@@ -134,8 +134,7 @@ const splineModel: Model = {
   async infer(request, { pool, queued }) {
     const [x, y, at] = [inputOf(request, 'x'), inputOf(request, 'y'), inputOf(request, 'at')];
     const { order = 0, ...options } = request.parameters;
-    const spline = await pool.runFor((device, stop) => tridiagonal.cubicSpline(x.data as Float64Array, y.data as Float64Array,
-      { ...options, device, ...(stop === undefined ? {} : { signal: stop }) }), queued);
+    const spline = await pool.callOwned(tridiagonal.cubicSpline, queued, x.data as Float64Array, y.data as Float64Array, options);
     const count = at.data.length;
     const values = new Float64Array(spline.seriesCount * count);
     for (let series = 0; series < spline.seriesCount; series += 1) {

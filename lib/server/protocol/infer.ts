@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import { Departure } from '../../core/batching/departure.ts';
 import type { DevicePool } from '../../core/pool.ts';
 import type { Guard } from '../access.ts';
-import { readBody } from '../body.ts';
+import { giveBack, readBody } from '../body.ts';
 import { answerOf, RequestError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { requireInputs, type Model } from '../models/model.ts';
@@ -99,6 +99,7 @@ async function answer(server: InferenceServer, model: Model, request: IncomingMe
     const inference = await infer(server, model, request.headers, body, departureOf(response));
     if (!server.isReady()) response.setHeader('connection', 'close');
     send(response, inference);
+    giveBack(body); // a call that failed may still have it
   } catch (error) {
     sendError(response, error, isRead);
   }

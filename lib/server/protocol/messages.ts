@@ -202,27 +202,27 @@ export function writeResponse(
       throw new RequestError(400, `there is no output '${unknown}'; this request has ${made.map((tensor) => tensor.name).join(', ')}`);
     }
   }
-  const parts: Buffer[] = [];
+  const binaries: Tensor[] = [];
   let bytes = 0, described = '';
   for (const tensor of made) {
     const isBinary = outputs === undefined ? binary : outputs.get(tensor.name);
     if (isBinary === undefined) continue;
     described += `${described === '' ? '' : ','}${describedOutput(tensor, isBinary, isBinary ? undefined : toJson(tensor))}`;
     if (!isBinary) continue;
-    parts.push(toBytes(tensor));
+    binaries.push(tensor);
     bytes += tensor.data.byteLength;
   }
   const own = id === undefined ? '' : `"id":${JSON.stringify(id)},`;
   const json = `{${own}"model_name":"${name}","model_version":"${version}","outputs":[${described}]}`;
   const length = Buffer.byteLength(json);
-  const headerLength = parts.length === 0 ? undefined : length;
+  const headerLength = binaries.length === 0 ? undefined : length;
   const byteLength = length + bytes;
-  if (byteLength > mostJoined) return { headerLength, parts: [Buffer.from(json), ...parts], byteLength };
+  if (byteLength > mostJoined) return { headerLength, parts: [Buffer.from(json), ...binaries.map(toBytes)], byteLength };
   const all = Buffer.allocUnsafe(byteLength);
   let at = all.write(json);
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.byteLength;
+  for (const { data } of binaries) {
+    all.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
+    at += data.byteLength;
   }
   return { headerLength, parts: [all], byteLength };
 }

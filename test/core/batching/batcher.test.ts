@@ -3,7 +3,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import {
-  openDevice, scan, tridiagonal, type BatchTrace, type Device, type QueueTrace,
+  kernel, openDevice, scan, tridiagonal, type BatchTrace, type Device, type QueueTrace,
 } from '../../../lib/index.ts';
 import { eachBackend } from '../../support/backends.ts';
 
@@ -131,6 +131,39 @@ eachBackend((backend, open) => {
         }
       }
     });
+
+    it('maps and interpolates as single calls do', async () => {
+      const device = await open();
+      await using batcher = device.batcher();
+      const map = batcher.wrap(kernel.map as (...args: unknown[]) => Promise<unknown>), spline = batcher.wrap(tridiagonal.cubicSpline);
+      const launches: BatchTrace[] = [];
+      const note = (message: unknown): void => { launches.push(message as BatchTrace); };
+      const both = (x: number, y: number, a: number): number[] => [a * x + Math.sin(y), y];
+      for (const n of [1, 2, 9, 33]) {
+        const pairs = many(5, (i) => [numbers(n), i === 3 ? new Float32Array(n).fill(0.1) : numbers(n), i === 4 ? -0 : 0]);
+        subscribe('tracing:warploom:batch:start', note);
+        const calls = pairs.map((pair) => map(both, pair));
+        const expected = await Promise.all(pairs.map((pair) => kernel.map(both, pair as [Float64Array, Float64Array, number], { device })));
+        for (const [array] of pairs) (array as Float64Array).fill(7); // copied at the call
+        deepStrictEqual(await Promise.all(calls), expected);
+        unsubscribe('tracing:warploom:batch:start', note);
+      }
+      ok(launches.some(({ calls, operation }) => calls === 3 && operation === 'kernel.map'));
+      await rejects(map('(x) => y', [numbers(3)]), { code: 'ERR_WARPLOOM_INVALID_PROGRAM' });
+      await rejects(map('(x, y) => x', [numbers(3), numbers(4)]), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT' });
+      const x = Float64Array.of(0, 1, 2.5, 4);
+      const series = many(6, (i) => ({ x: i === 5 ? x.map((at) => at + 1) : x, y: numbers(8) }));
+      series[2]!.y[3] = NaN;
+      for (const boundary of ['natural', 'clamped', 'periodic'] as const) {
+        if (boundary === 'periodic') for (const { y } of series) { y[3] = y[0]!; y[7] = y[4]!; }
+        const found = await Promise.allSettled(series.map((each) => spline(each.x, each.y, { boundary })));
+        for (const [index, each] of series.entries()) {
+          const [one] = await Promise.allSettled([tridiagonal.cubicSpline(each.x, each.y, { boundary, device })]);
+          if (one!.status === 'fulfilled') deepStrictEqual((found[index] as PromiseFulfilledResult<unknown>).value, one!.value);
+          else strictEqual((found[index] as PromiseRejectedResult).reason.message, one!.reason.message);
+        }
+      }
+    });
   });
 }, { cases: 5 });
 
@@ -142,7 +175,8 @@ describe('batcher: queue', function () {
 
   it('refuses what it cannot batch, invalid options and invalid calls, naming them', async () => {
     await using batcher = device.batcher();
-    throws(() => batcher.wrap(openDevice as never), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'target', message: /scan, tridiagonal\.multiply/ });
+    throws(() => batcher.wrap(openDevice as never), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'target',
+      message: /kernel\.map, scan, tridiagonal\.cubicSpline, tridiagonal\.multiply/ });
     throws(() => device.batcher({ maxBatch: 0 }), { argument: 'maxBatch' });
     throws(() => batcher.wrap(scan, { priority: NaN }), { argument: 'priority' });
     await rejects(batcher.wrap(tridiagonal.solve)({ ...system(4), rhs: numbers(3) }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'rhs' });
