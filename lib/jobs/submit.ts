@@ -19,7 +19,7 @@ const width = whole(1, 256);
 const options = {
   submit: optionsOf('jobs.submit', {
     ...loading, queue: address, queueName, root: fileName, wait: truth, fetch: truth, results: fileName, again: truth, followLinks: truth,
-    parallel: width, signal: abortSignal, onProgress: callback,
+    parallel: width, signal: abortSignal, onProgress: callback, frames: whole(2, 4096),
   } satisfies ChecksOf<SubmitOptions & LoadOptions>),
   work: optionsOf('jobs.work', {
     queue: needed(address), queueName, folder: fileName, results: fileName, parallel: width, allowCode: truth, untilEmpty: truth,
@@ -50,9 +50,9 @@ export async function submit(
   const ready = await loaded(job, { backend, folder });
   rest.signal?.throwIfAborted();
   if (rest.queue === undefined) {
-    const { results, again, followLinks, parallel, signal, onProgress } = rest;
+    const { results, again, followLinks, parallel, signal, onProgress, frames } = rest;
     const { runJob } = await import('./runner.ts');
-    return runJob(ready, { results, again, followLinks, parallel, signal, onProgress, keepGoing: true });
+    return runJob(ready, { results, again, followLinks, parallel, signal, onProgress, frames, keepGoing: true });
   }
   const { submitTo } = await import('./queue/submit.ts');
   return submitTo(ready, rest);

@@ -127,11 +127,14 @@ describe('sweeps over a queue', function () {
       if (event === 'started') started.push(item);
     } });
     const events: jobs.RunEvent[] = [];
-    const ended = await jobs.submit(job, { ...queue, fetch: true, results: at('fetched'), onProgress: (event) => events.push(event) });
+    const ended = await jobs.submit(job, { ...queue, fetch: true, results: at('fetched'), frames: 5, onProgress: (event) => events.push(event) });
     deepStrictEqual(ended.map(({ item }) => item), job.items.map(({ name }) => name));
     deepStrictEqual(await resultsIn(at('fetched')), await resultsIn(at('serial')));
     deepStrictEqual(await resultsIn(at('there/warploom-results')), await resultsIn(at('serial')));
     deepStrictEqual(events.flatMap((event) => ('sweep' in event ? [event.sweep] : [])).at(-1), { finished: 3, failed: 0, running: 0, total: 3 });
+    const frames = new Map(events.flatMap((event) => (event.event === 'frame' ? [[event.item, event.frame] as const] : [])));
+    ok(frames.size > 0 && [...frames.keys()].every((name) => job.items.some((item) => item.name === name)));
+    for (const { axes, fields } of frames.values()) deepStrictEqual([axes.map(({ values }) => values.length), Object.values(fields)[0]!.length], [[5, 5], 25]);
     await rm(at('fetched'), { recursive: true });
     const again = await jobs.submit(job, { ...queue, fetch: true, results: at('fetched') });
     deepStrictEqual(again.map(({ hash }) => hash), ended.map(({ hash }) => hash));

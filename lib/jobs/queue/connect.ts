@@ -8,6 +8,9 @@ import type { Address } from './address.ts';
 /** Names in Redis begin with this. */
 export const prefix = 'warploom';
 
+/** Where the workers of a queue publish frames. The server keeps none of them. */
+export const framesOf = (queueName: string): string => `${prefix}:frames:${queueName}`;
+
 /** BullMQ, and a connection that is open. */
 export interface Opened {
   readonly bull: typeof Bull;

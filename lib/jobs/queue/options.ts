@@ -38,6 +38,11 @@ export interface SubmitOptions extends Partial<QueueOptions> {
   readonly signal?: AbortSignal;
   /** Called for the items' starts, progress and ends. */
   readonly onProgress?: (event: RunEvent) => void;
+  /**
+   * Whether `onProgress` also receives the states of simulations while they run, as with `jobs.run`: the most points of a frame along each
+   * axis, from 2. Default: no frames. Through a queue, at most two each second of an item come, and none of more than 1 MiB as JSON.
+   */
+  readonly frames?: number;
 }
 
 /** Options of `jobs.work`. */

@@ -1,15 +1,18 @@
 // jobs.submit: puts the items of a job into a queue and waits for their ends.
 import { join } from 'node:path';
 import type { Job, Queue, QueueEvents } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { hasFields } from '../../core/checks.ts';
 import { required } from '../../core/known.ts';
 import { makeFolder } from '../../core/files.ts';
 import type { ItemResult, RunEvent } from '../events.ts';
+import type { Frame } from '../frame.ts';
 import type { LoadedJob } from '../loaded.ts';
 import { finishedResult } from '../run-item.ts';
 import { writeSummary } from '../summary.ts';
 import { Tally } from '../tally.ts';
 import { parseAddress } from './address.ts';
-import { connect, prefix, type Opened } from './connect.ts';
+import { connect, framesOf, prefix, type Opened } from './connect.ts';
 import type { Ended, SubmitOptions } from './options.ts';
 import { receive } from './parcel.ts';
 import { errorOfReason } from './reason.ts';
@@ -25,6 +28,11 @@ const kept = { age: 7 * 24 * 3600 };
 const attempts = 3, pause = 1000;
 
 type Item = Job<QueuedItem, ItemResult>;
+
+/** Whether a value is figures of an item's progress. */
+function isFigures(value: unknown): value is Readonly<Record<string, number>> {
+  return hasFields(value) && Object.values(value).every((figure) => typeof figure === 'number');
+}
 
 /** The items of one job in a queue. */
 class Submission {
@@ -51,10 +59,12 @@ class Submission {
   async run(): Promise<ItemResult[]> {
     const { wait = true, signal } = this.#options;
     const events = wait ? await this.#listen() : undefined;
+    const frames = wait && this.#options.frames !== undefined ? await this.#watch() : undefined;
     try {
       await this.#add();
       if (wait) await this.#untilAllEnded(signal);
     } finally {
+      frames?.disconnect();
       await events?.close();
       await this.#queue.close();
     }
@@ -85,15 +95,28 @@ class Submission {
     events.on('active', ({ jobId }) => { this.#starts(jobId); });
     events.on('progress', ({ jobId, data }) => {
       const item = this.#open.get(jobId)?.data.item;
-      const progress = data as { done?: unknown; total?: unknown };
-      if (item === undefined || typeof progress.done !== 'number' || typeof progress.total !== 'number') return;
-      this.#tell({ event: 'progress', job: this.#loaded.name, item, done: progress.done, total: progress.total });
+      const { done, total, figures } = data as { done?: unknown; total?: unknown; figures?: unknown };
+      if (item === undefined || typeof done !== 'number' || typeof total !== 'number') return;
+      this.#tell({ event: 'progress', job: this.#loaded.name, item, done, total, ...(isFigures(figures) ? { figures } : {}) });
     });
     const look = ({ jobId }: { readonly jobId: string }): void => { void this.#look(jobId).catch(() => undefined); };
     events.on('completed', look);
     events.on('failed', look);
     await events.waitUntilReady();
     return events;
+  }
+
+  /** A connection on which frames come; each needs one of its own. */
+  async #watch(): Promise<Redis> {
+    const own = this.#opened.redis.duplicate();
+    own.on('error', () => undefined); // of connections, which are tried again
+    own.on('message', (_channel, text) => {
+      const { id, frame } = JSON.parse(text) as { id: string; frame: Frame };
+      const item = this.#open.get(id)?.data.item;
+      if (item !== undefined && hasFields(frame)) this.#tell({ event: 'frame', job: this.#loaded.name, item, frame });
+    });
+    await own.subscribe(framesOf(this.#queue.name));
+    return own;
   }
 
   #starts(id: string): void {
@@ -105,7 +128,7 @@ class Submission {
 
   /** Adds what is not in the queue yet; items that have failed get another chance. */
   async #add(): Promise<void> {
-    const { fetch = false, again = false, root = this.#loaded.folder } = this.#options;
+    const { fetch = false, again = false, root = this.#loaded.folder, frames } = this.#options;
     const fresh: { name: string; data: QueuedItem; opts: object }[] = [];
     for (const [index, item] of this.#loaded.items.entries()) {
       const before = fetch && !again ? await finishedResult(this.#folder(item.name), item) : undefined;
@@ -114,7 +137,7 @@ class Submission {
         this.#tell({ event: 'skipped', job: this.#loaded.name, item: item.name, result: before, sweep: this.#tally.ends('skipped') });
         continue;
       }
-      const data = await queuedItem(this.#loaded, item, { root, fetch, again });
+      const data = await queuedItem(this.#loaded, item, { root, fetch, again, frames });
       const id = idOf(data);
       this.#open.set(id, { index, data });
       if (again) await this.#queue.remove(id); // leaves one that runs

@@ -18,6 +18,7 @@ const taskSchema = z.strictObject({
   folder: z.string().max(4096),
   fetch: z.boolean(),
   again: z.boolean(),
+  frames: z.number().int().min(2).max(4096).optional(),
   parameters: z.unknown(),
 });
 
@@ -100,13 +101,15 @@ export async function checkQueued(
 
 /** An item as a queue holds it. @throws ArgumentError for paths that no worker accepts */
 export async function queuedItem(
-  loaded: LoadedJob, item: JobItem, { root, fetch, again }: { readonly root: string; readonly fetch: boolean; readonly again: boolean },
+  loaded: LoadedJob, item: JobItem,
+  { root, fetch, again, frames }: { readonly root: string } & Pick<QueuedItem, 'fetch' | 'again' | 'frames'>,
 ): Promise<QueuedItem> {
   const real = await realPath(root);
   const folder = relative(real, await realPath(loaded.folder));
   if (!isWithin(real, join(real, folder))) throw refusal('root', `a folder that contains the job's (${loaded.folder})`, root);
   await confine(item.job, real, inputResolver(join(real, folder)));
   return {
-    version: 1, job: loaded.name, item: item.name, hash: item.hash, folder: folder.split(sep).join('/'), fetch, again, parameters: item.job,
+    version: 1, job: loaded.name, item: item.name, hash: item.hash, folder: folder.split(sep).join('/'), fetch, again,
+    ...(frames === undefined ? {} : { frames }), parameters: item.job,
   };
 }

@@ -9,7 +9,7 @@ import type { ItemEvent, ItemResult, RunEvent, SweepProgress } from '../events.t
 import { ItemPool } from '../pool/pool.ts';
 import type { ItemTask } from '../run-item.ts';
 import { parseAddress } from './address.ts';
-import { connect, prefix, type Opened } from './connect.ts';
+import { connect, framesOf, prefix, type Opened } from './connect.ts';
 import type { WorkOptions, Worked } from './options.ts';
 import { send } from './parcel.ts';
 import { isLocked, mayPass, reasonText } from './reason.ts';
@@ -17,8 +17,10 @@ import { checkQueued, idOf, type QueuedItem } from './task.ts';
 
 /** How often a worker may die with an item before the item is given up. */
 const mostDeaths = 100;
-/** Milliseconds between two reports of an item's progress. */
+/** Milliseconds between two reports of an item's progress, and between two of its frames. */
 const reportEvery = 500;
+/** Characters of a frame. */
+const mostFrame = 2 ** 20;
 /** Milliseconds between two looks at a queue that may be empty. */
 const lookEvery = 1000;
 
@@ -103,7 +105,7 @@ class QueueWorker {
     const task: ItemTask = {
       job: queued.job, device: { backend: 'auto', ...item.job.device }, item, inputs, folder,
       again: queued.again && job.attemptsStarted <= 1, // another attempt goes on
-      followLinks: false, frames: undefined, replacesForeign: true,
+      followLinks: false, frames: queued.frames, replacesForeign: true,
     };
     return { queued, task };
   }
@@ -126,15 +128,25 @@ class QueueWorker {
     }
   }
 
-  /** Tells of an item's events, and the queue of its progress. */
+  /** Tells of an item's events, and the queue of its progress and frames, now and then. */
   #reporter(job: Entry): (event: ItemEvent) => void {
-    let reported = Date.now();
+    const last = { progress: Date.now(), frame: 0 };
+    const isDue = (kind: keyof typeof last): boolean => {
+      const now = Date.now();
+      if (now - last[kind] < reportEvery) return false;
+      last[kind] = now;
+      return true;
+    };
     return (event) => {
       this.#tell(event);
-      if (event.event !== 'progress' || Date.now() - reported < reportEvery) return;
-      reported = Date.now();
-      const { done, total, figures } = event;
-      job.updateProgress({ done, total, ...(figures === undefined ? {} : { figures }) }).catch(() => undefined);
+      if (event.event === 'progress' && isDue('progress')) {
+        const { done, total, figures } = event;
+        job.updateProgress({ done, total, ...(figures === undefined ? {} : { figures }) }).catch(() => undefined);
+      } else if (event.event === 'frame' && isDue('frame')) {
+        const text = JSON.stringify({ id: job.id, frame: event.frame });
+        const channel = framesOf(this.#options.queueName ?? 'items');
+        if (text.length <= mostFrame) this.#opened.redis.publish(channel, text).catch(() => undefined);
+      }
     };
   }
 
