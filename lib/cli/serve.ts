@@ -83,7 +83,7 @@ Exit codes: 0 stopped by a signal; 1 failure; 2 invalid flags; 3 device.
     const server = await serve(all);
     const devices = server.pool.members.map(({ device }) => `${device.backend} (${device.name})`).join(', ');
     context.result({ url: server.url, devices: server.pool.members.map(({ device }) => device.description) },
-      `${server.url} on ${devices}`);
+      `${server.url} on ${devices}${(all.workers ?? 1) > 1 ? `, ${all.workers} workers` : ''}`);
     if (!context.signal.aborted) await once(context.signal, 'abort');
     context.note('stopping; answering the requests that have come');
     await server.close();
