@@ -72,7 +72,7 @@ Promise<Buffer> {
       }
       if (announced !== undefined && announced <= mostAhead) {
         memory ??= memoryFor(announced, aligned);
-        memory.set(received + part.length > announced ? part.subarray(0, announced - received) : part, received);
+        part.copy(memory, received);
       } else {
         parts.push(part);
       }
