@@ -69,9 +69,10 @@ class Registration {
 
   async run(): Promise<Outcome> {
     const given = { reference: this.#taken(this.#call.reference.data), template: this.#taken(this.#call.template.data) };
-    let field = this.#start();
+    const initial = this.#call.initial === undefined ? undefined : this.#taken(this.#call.initial);
     const images = await this.#images(await this.#weighted(given));
-    const before = this.#level(0, elementAt(images, 0), field, 0, {});
+    const before = this.#level(0, elementAt(images, 0), initial, 0, {});
+    let field = await this.#coarsest(initial);
     await this.#follow(before.level);
     for (let level = this.#levels.length - 1; level >= 0; level -= 1) {
       if (level < this.#levels.length - 1) field = await this.#finer(field, level);
@@ -177,12 +178,20 @@ class Registration {
     return masked;
   }
 
-  /** The displacement that the coarsest level starts from. */
-  #start(): DeviceArray | undefined {
-    const { initial } = this.#call;
-    if (initial === undefined) return undefined;
-    if (this.#levels.length > 1) throw refusal('levels', '1 with `initial`', String(this.#levels.length));
-    return this.#taken(initial);
+  /** The displacement that the coarsest level starts from, in its pixels. */
+  async #coarsest(initial: DeviceArray | undefined): Promise<DeviceArray | undefined> {
+    const { device, reference: { type }, axes, options } = this.#call;
+    let field = initial;
+    for (let level = 1; field !== undefined && level < this.#levels.length; level += 1) {
+      const [fine, coarse] = [elementAt(this.#levels, level - 1), elementAt(this.#levels, level)];
+      const halved = await this.#resampled(halve(device, type, field, fine, coarse, options, axes));
+      const pixels = await hostPixels(halved, options.signal);
+      const halves = [fine.halved.halveX, fine.halved.halveY, fine.halved.halveZ];
+      const points = pointsOf(coarse);
+      for (let i = 0; i < pixels.length; i += 1) if (halves[Math.floor(i / points)] === true) pixels[i] = elementAt(pixels, i) / 2;
+      field = this.#taken(pixels);
+    }
+    return field;
   }
 
   #finer(field: DeviceArray | undefined, level: number): Promise<DeviceArray> {
