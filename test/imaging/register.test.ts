@@ -202,7 +202,6 @@ function testArguments(backend: BackendName, device: () => Promise<Device>): voi
       device: await device(), initial: pair.displacement, iterations: 0, landmarks: { reference: marks.flat(), template: exact.flat() },
     });
     ok(tre!.max < 1e-5 && tre!.mean <= tre!.p95 && tre!.p95 <= tre!.max);
-    // From coarse to fine, a displacement is smoothed where it starts, and has the pixels of its level.
     const slope = Float32Array.from({ length: 2 * points }, (_, i) => (i < points ? 0.1 * (i % 40) - 2 : 1.5));
     const carried = await register(pair.reference, pair.template, { device: await device(), initial: slope, levels: 2, iterations: 0 });
     strictEqual(carried.history.length, 2);
