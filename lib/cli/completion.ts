@@ -10,7 +10,7 @@ export function aboutOption(help: string, name: string): string {
   const declared = new RegExp(`^ {2,}(?:-\\w, )?(?:--[\\w-]+(?: \\S+)?, )*--${name}(?![\\w-])`);
   const line = help.split('\n').find((each) => declared.test(each)) ?? '';
   const text = new RegExp(`--${name}(?![\\w-]).*?(?: {2,}|$)(.*)$`).exec(line)?.[1] ?? '';
-  return text.replace(/[;:,(]?\s*(?:default.*)?$/, '').slice(0, 90);
+  return text.replace(/ \(default[^)]*\)/g, '').replace(/[;:,.(]?\s*(?:default.*)?$/i, '').slice(0, 90);
 }
 
 interface Entry {
@@ -24,6 +24,9 @@ function entriesOf({ options, help }: Pick<Command, 'options' | 'help'>): Entry[
   const all: Options = { ...options, ...commonOptions };
   return Object.entries(all).map(([name, spec]) => ({ name, spec, about: aboutOption(`${help}\n${commonHelp}`, name) }));
 }
+
+/** What the first argument may be besides a command. */
+const others = [{ name: 'help', summary: 'explain a command' }, { name: 'version', summary: 'print the version' }] as const;
 
 const spellings = ({ name, spec: { short } }: Entry): string[] => [`--${name}`, ...(short === undefined ? [] : [`-${short}`])];
 
@@ -47,7 +50,11 @@ ${valued.join('\n')}
 _warploom() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words= actions=
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')} --help --version' -- "$cur"))
+    COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')} help version --help --version' -- "$cur"))
+    return
+  fi
+  if [ "\${COMP_WORDS[1]}" = help ]; then
+    COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')}' -- "$cur"))
     return
   fi
   if [ "$prev" = = ] && [ "$COMP_CWORD" -gt 2 ]; then prev="\${COMP_WORDS[COMP_CWORD-2]}"
@@ -83,8 +90,8 @@ function zsh(commands: readonly Command[]): string {
   return `#compdef warploom
 # Completion of warploom in zsh: eval "$(warploom completion zsh)" after compinit, for example in ~/.zshrc.
 _warploom() {
-  if (( CURRENT == 2 )); then
-    local -a commands=(${commands.map(({ name, summary }) => `'${name}:${inZsh(summary)}'`).join(' ')})
+  local -a commands=(${[...commands, ...others].map(({ name, summary }) => `'${name}:${inZsh(summary)}'`).join(' ')})
+  if (( CURRENT == 2 || CURRENT == 3 && $words[2] == (help) )); then
     _describe command commands
     return
   fi
@@ -113,6 +120,8 @@ function fish(commands: readonly Command[]): string {
         + `${command.actions.join(' ')}' -f -a '${command.actions.join(' ')}'`];
     return [`complete -c warploom -n __fish_use_subcommand -f -a ${command.name} -d '${inFish(command.summary)}'`, ...actions, ...options];
   });
+  lines.push(...others.map(({ name, summary }) => `complete -c warploom -n __fish_use_subcommand -f -a ${name} -d '${summary}'`),
+    `complete -c warploom -n '__fish_seen_subcommand_from help' -f -a '${commands.map(({ name }) => name).join(' ')}'`);
   return `# Completion of warploom in fish: warploom completion fish > ~/.config/fish/completions/warploom.fish
 ${lines.join('\n')}
 `;

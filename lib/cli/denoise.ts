@@ -4,7 +4,7 @@ import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
 import { panelsFile } from '../jobs/images/labelled.ts';
 import { denoiseJobSchema, denoisePanels, runDenoise } from '../jobs/kinds/denoise.ts';
-import { loadImage, rescale } from '../jobs/images/input.ts';
+import { loadImage, outputFormat, rescale } from '../jobs/images/input.ts';
 import { checkOutput, outputMeta } from '../jobs/images/output.ts';
 import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
@@ -12,6 +12,7 @@ import {
   requireApart, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
+import { endingOf, withOutput } from './standard-output.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -66,21 +67,22 @@ ${exitCodesHelp}`,
       iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: realFlag(values, 'tolerance'),
     });
     const loaded = await withInputs([input], context, (resolve) => loadImage(job.input, job, resolve));
-    await checkOutput(out, loaded);
-    return withImageDevice('denoise', values, context, async (running) => {
+    const { ending } = outputFormat(loaded);
+    await checkOutput(endingOf(out, ending), loaded);
+    return withImageDevice('denoise', values, context, (running) => withOutput(out, ending, context, async (place) => {
       const { image, report } = await runDenoise(job, loaded, running);
-      await writeImage(out, rescale(image, loaded.range, true), outputMeta(out, loaded));
+      await writeImage(place.path, rescale(image, loaded.range, true), outputMeta(place.path, loaded));
       if (preview !== undefined) {
         await writeFileAtomic(preview, panelsFile(preview, denoisePanels(loaded, image, report.figures), loaded.meta?.spacing));
       }
       const { psnr, psnrBefore, seconds } = report.figures;
       const files = { out, ...(preview === undefined ? {} : { preview }) };
-      context.result(imageResult(report, running.device, files),
+      place.tell(imageResult(report, running.device, files),
         `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
         + report.accuracy.value.toExponential(2)
         + `${psnr === undefined ? '' : `, PSNR ${required(psnrBefore).toFixed(2)} → ${psnr.toFixed(2)} dB`}\n`
-        + `result in ${out}${preview === undefined ? '' : `, before and after in ${preview}`}`);
+        + `result in ${place.name}${preview === undefined ? '' : `, before and after in ${preview}`}`);
       for (const note of report.notes ?? []) context.note(note);
-    });
+    }));
   },
 };

@@ -9,6 +9,7 @@ import type { ItemReport } from '../jobs/kind.ts';
 import {
   backendNames, choiceFlag, ExitCode, integerFlag, numberFlag, UsageError, type CommandContext, type Options,
 } from './command.ts';
+import { isStandardOutput } from './standard-output.ts';
 
 const text = { type: 'string' } as const;
 const file = { type: 'string', takes: 'file' } as const;
@@ -24,6 +25,7 @@ export const imageFlags = {
 /** Their help, for the end of a command's list. */
 export const imageHelp = `  Files: PNG, JPEG and WebP (need npm install sharp), TIFF (stacks are volumes),
   NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only), .npy, raw.
+  -o - writes to standard output, in the format of the input; -o -.npy in another one.
   Instead of a file: - for standard input, phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
 
       --range R          intensities that are mapped to 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG, JPEG,
@@ -165,11 +167,11 @@ export async function withImageDevice(
   }
 }
 
-/** The path of a result, which some format must have the ending of; undefined when the flag is absent. */
+/** The path of a result, which some format must have the ending of; undefined when the flag is absent. `out` may be -. */
 export function imagePathFlag(values: FlagValues, name: string): string | undefined {
   const path = values[name];
   if (typeof path !== 'string') return undefined;
-  if (formatOfPath(path) === undefined) {
+  if (!(name === 'out' && path === '-') && formatOfPath(path) === undefined) {
     throw new UsageError(`--${name} takes a path ending in ${imageEndings}, not '${path}'`);
   }
   return path;
@@ -194,10 +196,10 @@ export function previewFlag(values: FlagValues): string | undefined {
   return path;
 }
 
-/** Where the result goes; the folder is made. */
+/** Where the result goes; - is standard output. The folder is made. */
 export async function outputFlag(values: FlagValues): Promise<string> {
   const path = imagePathFlag(values, 'out');
   if (path === undefined) throw new UsageError('say where the result goes: -o FILE');
-  await makeFolder(dirname(path));
+  if (!isStandardOutput(path)) await makeFolder(dirname(path));
   return path;
 }

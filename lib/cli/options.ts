@@ -73,8 +73,8 @@ function valueOf(options: Options, { name = '', value, inlineValue }: Token): st
   }
   const taken = spec.values === undefined ? '' : `: ${spec.values.join(', ')}`;
   if (value === undefined) throw new UsageError(`${named(name, spec)} takes a value${taken}`);
-  // A number may be negative, and - is standard input or output.
-  if (inlineValue !== true && /^-(?!\.?\d|$)/.test(value)) {
+  // A number may be negative; - is standard input or output, -.png the latter in a format.
+  if (inlineValue !== true && /^-(?![.\d]|$)/.test(value)) {
     throw new UsageError(`${named(name, spec)} takes a value${taken}; write one that begins with a dash as --${name}=${value}`);
   }
   return value;

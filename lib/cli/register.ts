@@ -2,7 +2,7 @@
 import { writeFileAtomic } from '../core/files.ts';
 import { required } from '../core/known.ts';
 import { alignModels, writeImage } from '../imaging/index.ts';
-import { rescale } from '../jobs/images/input.ts';
+import { outputFormat, rescale } from '../jobs/images/input.ts';
 import { panelsFile } from '../jobs/images/labelled.ts';
 import { checkOutput, outputMeta } from '../jobs/images/output.ts';
 import { gridSvg, loadPair, registerJobSchema, registerPanels, runRegister } from '../jobs/kinds/register.ts';
@@ -12,6 +12,7 @@ import {
   numbersFlag, parseImageJob, present, previewFlag, realFlag, requireApart, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
+import { endingOf, withOutput } from './standard-output.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -75,15 +76,16 @@ ${exitCodesHelp}`,
       iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: realFlag(values, 'tolerance'), landmarks: values.landmarks,
     });
     const pair = await withInputs([reference, template], context, (resolve) => loadPair(job, resolve));
-    await checkOutput(out, pair.reference);
+    const { ending } = outputFormat(pair.reference);
+    await checkOutput(endingOf(out, ending), pair.reference);
     if (field !== undefined) {
       const { depth = 1 } = pair.reference.image;
       await checkOutput(field, pair.reference, { ...pair.reference.image, channels: depth > 1 ? 3 : 2 });
     }
-    return withImageDevice('register', values, context, async (running) => {
+    return withImageDevice('register', values, context, (running) => withOutput(out, ending, context, async (place) => {
       const found = await runRegister(job, pair, running);
       const { displacement, warped, report } = found;
-      await writeImage(out, rescale(warped, pair.reference.range, true), outputMeta(out, pair.reference));
+      await writeImage(place.path, rescale(warped, pair.reference.range, true), outputMeta(place.path, pair.reference));
       if (field !== undefined) await writeImage(field, displacement, outputMeta(field, pair.reference));
       if (preview !== undefined) {
         await writeFileAtomic(preview, panelsFile(preview, registerPanels(pair, found), pair.reference.meta?.spacing));
@@ -91,10 +93,10 @@ ${exitCodesHelp}`,
       if (values.grid !== undefined) await writeFileAtomic(values.grid, gridSvg(pair, displacement));
       const { seconds, leastJacobian } = report.figures;
       const files = present({ out, displacement: field, preview, grid: values.grid });
-      context.result(imageResult(report, running.device, files),
+      place.tell(imageResult(report, running.device, files),
         `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
-        + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${required(leastJacobian).toPrecision(3)}\nresult in ${out}`);
+        + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${required(leastJacobian).toPrecision(3)}\nresult in ${place.name}`);
       for (const note of report.notes ?? []) context.note(note);
-    });
+    }));
   },
 };

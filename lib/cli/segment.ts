@@ -2,7 +2,7 @@
 import { writeFileAtomic } from '../core/files.ts';
 import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
-import { loadImage } from '../jobs/images/input.ts';
+import { loadImage, outputFormat } from '../jobs/images/input.ts';
 import { panelsFile } from '../jobs/images/labelled.ts';
 import { checkOutput, outputMeta } from '../jobs/images/output.ts';
 import { contoursSvg, runSegment, segmentJobSchema, segmentPanels, writeMask } from '../jobs/kinds/segment.ts';
@@ -12,6 +12,7 @@ import {
   outputFlag, parseImageJob, present, previewFlag, realFlag, requireApart, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { withInputs } from './standard-input.ts';
+import { endingOf, withOutput } from './standard-output.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -72,10 +73,11 @@ ${exitCodesHelp}`,
       reinitialize: wholeFlag(values, 'reinitialize', 0, 1_000_000), truth: values.truth,
     });
     const loaded = await withInputs([input], context, (resolve) => loadImage(job.input, job, resolve));
-    await checkOutput(out, loaded, { ...loaded.image, channels: 1 });
-    return withImageDevice('segment', values, context, async (running) => {
+    const { ending } = outputFormat(loaded);
+    await checkOutput(endingOf(out, ending), loaded, { ...loaded.image, channels: 1 });
+    return withImageDevice('segment', values, context, (running) => withOutput(out, ending, context, async (place) => {
       const { mask, levelSet, contours, report } = await runSegment(job, loaded, running, job.truth);
-      await writeMask(out, mask, loaded);
+      await writeMask(place.path, mask, loaded);
       const { width, height, depth = 1 } = loaded.image;
       if (levels !== undefined) await writeImage(levels, { data: levelSet, width, height, depth }, outputMeta(levels, loaded));
       if (preview !== undefined) {
@@ -88,10 +90,11 @@ ${exitCodesHelp}`,
       const { seconds, shareInside, dice } = report.figures;
       const found = `${contours.length} contour${contours.length === 1 ? '' : 's'}`;
       const files = present({ out, preview, contours: lines, levelSet: levels });
-      context.result(imageResult(report, running.device, files),
+      place.tell(imageResult(report, running.device, files),
         `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${found}, `
-        + `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}`);
+        + `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\n`
+        + `mask in ${place.name}`);
       for (const note of report.notes ?? []) context.note(note);
-    });
+    }));
   },
 };

@@ -1,11 +1,13 @@
 // warploom solve: one batch of systems from .npy files, without a job file.
 import { openDevice } from '../core/device.ts';
-import { makeFolder } from '../core/files.ts';
+import { dirname, join } from 'node:path';
+import { makeFolder, readBytes, writeFileAtomic } from '../core/files.ts';
 import { choices } from '../core/operations.gen.ts';
 import { elementAt, required } from '../core/known.ts';
 import { solveItem, solveJobSchema } from '../jobs/kinds/solve.ts';
 import { backendNames, ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
 import { withInputs } from './standard-input.ts';
+import { withOutput, type Place } from './standard-output.ts';
 import { formatSeconds } from './table.ts';
 
 /** A flag that is a number stands for a constant band. */
@@ -33,7 +35,8 @@ R.npy has shape (n) or (batch, n); each band is a .npy of that shape, a .npy of 
 batch, or a number for a constant band. float32, float64, complex64 and complex128.
 One of the files may be - for standard input.
 
-  -o, --out DIR        where solution.npy, status.npy, row.npy, backward-error.npy go (default .)
+  -o, --out DIR        where solution.npy, status.npy, row.npy, backward-error.npy go (default .);
+                       - writes the solution to standard output
       --algorithm A    auto, cr, pcr, cr-pcr, pcr-thomas, thomas, cr-regpack, pivoting, partition
       --depth D        rows per thread of cr-regpack: 2, 4, 8, 9, 13, 16, 17, 32
       --periodic       couple the first and last unknowns by lower[0] and upper[n-1]
@@ -66,22 +69,28 @@ Exit codes: 0 all solved; 1 some system could not be solved; 2 invalid flags or 
       throw new UsageError(`--${issue.path.join('.')}: ${issue.message}`);
     }
     const job = parsed.data;
-    await makeFolder(values.out);
-    const device = await openDevice({ backend: job.device?.backend ?? 'auto' });
-    try {
+    const run = async (folder: string, tell: Place['tell']): Promise<ExitCode> => {
+      await using device = await openDevice({ backend: job.device?.backend ?? 'auto' });
       const bar = context.progress();
       const report = await withInputs([values.lower, values.diagonal, values.upper, values.rhs], context, (input) => solveItem(job, {
-        device, input, folder: values.out, signal: context.signal, hash: '', warn: (note) => context.note(note),
+        device, input, folder, signal: context.signal, hash: '', warn: (note) => context.note(note),
         onProgress: (done, total) => bar.update('solve', done, total), show: () => undefined,
       }));
       bar.clear();
-      context.result({ ...report, device: { backend: device.backend, name: device.name }, folder: values.out },
+      tell({ ...report, device: { backend: device.backend, name: device.name }, folder },
         `${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['deviceSeconds']))}`
         + `, ${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}`);
       for (const note of report.notes ?? []) context.note(note);
       return report.failed === true ? ExitCode.failed : ExitCode.ok;
-    } finally {
-      await device.close();
+    };
+    if (values.out !== '-') {
+      await makeFolder(values.out);
+      return run(values.out, (value, said) => { context.result(value, said); });
     }
+    return withOutput('-', '.npy', context, async ({ path, tell }) => {
+      const code = await run(dirname(path), tell);
+      await writeFileAtomic(path, await readBytes(join(dirname(path), 'solution.npy')));
+      return code;
+    });
   },
 };

@@ -71,6 +71,7 @@ describe('the manners of all commands', () => {
     }
     for (const option of Object.keys(commonOptions)) ok(aboutOption(commonHelp, option) !== '', option);
     equal(aboutOption('  -o, --out FILE   where it goes; default here\n', 'out'), 'where it goes');
+    equal(aboutOption('  --method M  fast (default: for most), slow\n', 'method'), 'fast, slow');
   });
 
   it('colours for terminals, by FORCE_COLOR and not with NO_COLOR', async () => {
@@ -150,6 +151,7 @@ describe('the manners of all commands', () => {
     const cases: [string[], RegExp][] = [
       [['de'], /^denoise$/], [['denoise', '--prec'], /^--precision$/], [['denoise', 'x', '--method', ''], /^primal-dual flow$/],
       [['denoise', 'x', '--method', '=', 'f'], /^flow$/], [['stream', 's'], /^schedule$/], [['run', '--results', '/et'], /^\/etc$/],
+      [['help', 'den'], /^denoise$/], [['he'], /^help$/],
       [['solve', '--lower', '/etc/hostn'], /^\/etc\/hostname$/], [['denoise', '--weight', ''], /^$/], [['nonsense', '--'], /^$/],
     ];
     const program = `${script}\n${cases.map(([words]) => {
@@ -211,6 +213,34 @@ describe('standard input, dry runs and verbose runs', function () {
     equal(ran.printed, '3\n3\n');
     match((await piped(['stream', 'check', '-'], program.replace('pop()', 'pup()'))).err, /standard input:1/);
     match((await piped(['run', '-'], '{')).err, /standard input is not a JSON job/);
+  });
+
+  it('-o - is standard output: an image in the format of the input or another, and a solution; what is said goes to standard error', async () => {
+    const pixels = Float32Array.from({ length: 48 }, (_, i) => i % 7);
+    const image = formatNpy({ type: 'float32', shape: [6, 8], data: pixels });
+    const binary = async (argv: string[], input: Uint8Array, tty = false) => {
+      const [out, err] = [Object.assign(new PassThrough(), { isTTY: tty }), new PassThrough()];
+      const code = await main(argv, { in: Readable.from([input]), out, err, signal, env: {} });
+      return { code, out: (out.read() as Buffer | null) ?? Buffer.alloc(0), err: String(err.read() ?? '') };
+    };
+    const flags = ['--weight', '0.1', '--backend', 'cpu'];
+    const direct = await binary(['denoise', '-', '-o', '-', ...flags], image);
+    equal(direct.code, 0, direct.err);
+    match(direct.err, /relative duality gap.*\nresult in standard output\n/);
+    await binary(['denoise', '-', '-o', join(folder, 'd.npy'), ...flags], image);
+    deepStrictEqual(direct.out, await readFile(join(folder, 'd.npy')));
+    const mask = await binary(['segment', '-', '-o', '-.png', '--iterations', '3', '--backend', 'cpu'], image);
+    equal(String(mask.out.subarray(1, 4)), 'PNG', mask.err);
+    const rhs = formatNpy({ type: 'float64', shape: [3], data: Float64Array.of(2, 4, 6) });
+    const system = ['solve', '--lower', '0', '--diagonal', '2', '--upper', '0', '--rhs', '-', '-o', '-', '--backend', 'cpu'];
+    deepStrictEqual([...parseNpy((await binary(system, rhs)).out).data], [1, 2, 3]);
+    for (const [argv, tty, message] of [
+      [[...system, '--json'], false, /both go to standard output/], [system, true, /which is the terminal/], [['denoise', '-', '-o', '-.xyz'], false, /a path ending in/],
+    ] as const) {
+      const { code, err } = await binary([...argv], rhs, tty);
+      equal(code, 2);
+      match(err, message);
+    }
   });
 
   it('--dry-run says what would run, and writes nothing', async () => {
