@@ -67,7 +67,8 @@ describe('parts of pictures', function () {
       'bench/calls-figure.ts', 'bench/imaging-figures.ts', 'bench/plot.ts', 'bench/serve/figure.ts', 'bench/stream-figures.ts', 'bench/swept-figures.ts',
       'lib/cli/scratchpad-svg.ts', // test/scratchpad/cli.test.ts
       'lib/jobs/heat-adi/draw.ts',
-      ...['images/pictures.ts', 'images/sides.ts', 'kinds/denoise.ts', 'kinds/register.ts', 'kinds/segment.ts'].map((name) => `lib/jobs/${name}`), // imaging-pictures.test.ts
+      ...['images/labelled.ts', 'images/pictures.ts', 'images/sides.ts', 'kinds/denoise.ts', 'kinds/register.ts', 'kinds/segment.ts']
+        .map((name) => `lib/jobs/${name}`), // imaging-pictures.test.ts
       'lib/jobs/kinds/spline.ts', 'lib/jobs/simulate/draw.ts', 'lib/jobs/stencil/pictures.ts', 'lib/jobs/summary.ts',
       'lib/notebook/show.ts',
       ...['apng', 'grid', 'map-frames', 'map', 'plot', 'shown'].map((name) => `lib/pictures/${name}.ts`), // what the others draw with; images in notebooks
