@@ -27,6 +27,27 @@ export function displayed<T extends object>(value: T, { text, bundle }: Shown): 
   return value;
 }
 
+/** How the fields of a result are inspected: arrays by their first values. */
+const fieldLook = { depth: 1, breakLength: Infinity, maxArrayLength: 3, maxStringLength: 80 } as const;
+/** Characters of a field, and of a result that is one line. */
+const longestField = 110, longestLine = 100;
+
+function fieldText(name: string, value: unknown): string {
+  const text = `${name}: ${inspect(value, fieldLook).replaceAll(/\s*\n\s*/g, ' ')}`;
+  return text.length <= longestField ? text : `${text.slice(0, longestField - 1)}…`;
+}
+
+/** The text of a result for consoles: one line, or one for each field. */
+export function briefText(name: string, value: object): string {
+  const fields = Object.entries(value).filter(([, each]) => each !== undefined && typeof each !== 'function')
+    .map(([field, each]) => fieldText(field, each));
+  const line = `${name} { ${fields.join(', ')} }`;
+  return line.length <= longestLine ? line : `${name} {\n${fields.map((field) => `  ${field}`).join(',\n')}\n}`;
+}
+
+/** Gives a plain result that text; `name` stands before it. */
+export const briefly = <T extends object>(name: string, value: T): T => displayed(value, { text: () => briefText(name, value) });
+
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /** Text as HTML. */

@@ -2,6 +2,7 @@
 import { callChecks, deviceFor } from '../core/call.ts';
 import { anything, choice, number, whole } from '../core/checks.ts';
 import { type Device, inputArray, DeviceArray } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { elementAt, required } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
@@ -186,10 +187,10 @@ export async function align(
   const data = device !== undefined && fixed.data instanceof DeviceArray ? inputArray(device, field) as Pixels : field;
   const { width, height, depth } = fixed;
   const converged = step <= options.tolerance;
-  return {
+  return briefly('Aligned', {
     matrix, displacement: shownImage({ data, width, height, depth, channels: setup.axes, ...spacingOf(fixed) }),
     initialMeasure, measure: after, iterations, converged,
     status: statusOf({ converged, iterations: own, measure: step, tolerance: options.tolerance },
       'on the finest level, pixels that the last step moved', 'raise iterations or tolerance, or try a model with fewer parameters'),
-  };
+  });
 }

@@ -3,6 +3,7 @@ import { describeValue } from '../core/arrays.ts';
 import { callChecks, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
 import { anything, choice, either, oneOf, positive, truth } from '../core/checks.ts';
 import { type Device, DeviceArray } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { lastOf, required } from '../core/known.ts';
 import { choices, type Reports } from '../core/operations.gen.ts';
@@ -234,7 +235,7 @@ export async function denoise(image: Image | SampleImage, given: DenoiseOptions 
   const result = inside === undefined ? await denoiseOn(device, checked, options)
     : await denoiseInside(device, checked, inside, options);
   if (!options.sameType) return result;
-  return { ...result, image: { ...result.image, data: samplesOf(result.image.data as Float32Array, required(kind)) } };
+  return briefly('Denoised', { ...result, image: { ...result.image, data: samplesOf(result.image.data as Float32Array, required(kind)) } });
 }
 
 type TakenDenoiseOptions = Taken<DenoiseOptions, typeof checks>;
@@ -263,7 +264,7 @@ async function denoiseInside(
     } else {
       restoreOutside(found, original, inside);
     }
-    return { ...result, filled: result.filled - outside };
+    return briefly('Denoised', { ...result, filled: result.filled - outside });
   } finally {
     if (data instanceof DeviceArray) data.dispose();
   }
@@ -286,9 +287,9 @@ async function denoiseOn<V extends Pixels>(
     }, { ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
     const { info, ...summary } = summaryOf(run.report, setup);
     const { deviceSeconds } = run;
-    return {
+    return briefly('Denoised', {
       image: shownImage({ data: result, width, height, depth, channels, ...spacingOf(checked) }),
       ...summary, info: { backend: device.backend, deviceSeconds, ...info },
-    };
+    });
   });
 }

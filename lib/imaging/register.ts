@@ -1,6 +1,7 @@
 // imaging.register: curvature registration of two images or volumes, from coarse to fine.
 import { describeValue } from '../core/arrays.ts';
 import { deviceFor, release, requireOut } from '../core/call.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { checkImage, requireAlike, shownImage, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
@@ -118,8 +119,8 @@ async function registered(call: RegisterCall): Promise<RegisterResult> {
     release([displacement, warped].filter((array) => array !== options.out?.displacement && array !== options.out?.warped));
     throw error;
   }
-  return {
+  return briefly('Registered', {
     displacement: shownImage({ data: displacement, width, height, depth, channels: axes, ...spacingOf(reference) }),
     warped: shownImage({ data: warped, width, height, depth, ...(channels > 1 ? { channels } : {}), ...spacingOf(reference) }), ...rest,
-  };
+  });
 }

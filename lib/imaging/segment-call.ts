@@ -3,6 +3,7 @@ import { makeResult } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/call.ts';
 import { abortSignal, anything } from '../core/checks.ts';
 import { DeviceArray, inputArray, resultArray, type RunResult } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import { lastOf } from '../core/known.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { optionsOf, type ChecksOf } from '../core/options.ts';
@@ -140,12 +141,12 @@ export async function segmentInChunks(call: SegmentCall): Promise<SegmentResult>
     const { run: { deviceSeconds, report }, history, done } = await runWhole(call, { image: image.data, given, levelSet, mask });
     const { means, variant, converged, energy, change, inside } = report;
     const { tolerance } = options;
-    return {
+    return briefly('Segmented', {
       status: statusOf({ converged, iterations: done, measure: done > 0 ? change : NaN, tolerance }, 'root mean square of the last step',
         'raise iterations or tolerance, or raise mu for a smoother contour'),
       levelSet, mask: mask as never, history, iterations: done, converged,
       means: { inside: means.column('inside'), outside: means.column('outside') }, energy, change, inside,
       contours: contoursOf(image, levelSet), info: { backend: device.backend, deviceSeconds, type: image.type, variant },
-    };
+    });
   });
 }

@@ -1,4 +1,5 @@
 // What has become of a job's items, from their folders.
+import { displayed } from '../core/display.ts';
 import { join } from 'node:path';
 import { isThere } from '../core/files.ts';
 import type { ItemResult } from './events.ts';
@@ -25,8 +26,10 @@ export async function itemStates(job: LoadedJob, results: string): Promise<ItemS
   for (const item of job.items) {
     const folder = join(results, job.name, item.name);
     const result = await finishedResult(folder, item);
-    if (result !== undefined) states.push({ ...item, folder, state: 'finished', result });
-    else states.push({ ...item, folder, state: isThere(join(folder, checkpointName)) ? 'begun' : 'waiting' });
+    const state: ItemState = result !== undefined ? { ...item, folder, state: 'finished', result }
+      : { ...item, folder, state: isThere(join(folder, checkpointName)) ? 'begun' : 'waiting' };
+    const what = result === undefined ? '' : `: ${result.summary}`;
+    states.push(displayed(state, { text: () => `Item { ${item.name}, ${state.state}${what} }` }));
   }
   return states;
 }

@@ -1,4 +1,5 @@
 // A job that has been read and checked, with the items of its sweep.
+import { inspection } from '../core/display.ts';
 import type { InputDigest } from './hash.ts';
 import type { Job } from './kinds/index.ts';
 
@@ -33,5 +34,11 @@ export class LoadedJob {
     this.device = device;
     this.items = items;
     this.folder = folder;
+  }
+
+  /** Its name and items, in consoles. */
+  [inspection](): string {
+    const names = this.items.slice(0, 3).map(({ name }) => name).join(', ');
+    return `LoadedJob { ${this.name}, ${this.items.length} items: ${names}${this.items.length > 3 ? ', …' : ''} }`;
   }
 }

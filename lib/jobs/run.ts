@@ -1,6 +1,7 @@
 // The functions of `jobs`: runs a job from a program, as `warploom run` does from a file.
 import { describeValue, isObject } from '../core/arrays.ts';
 import { abortSignal, callback, choice, fileName, truth, whole } from '../core/checks.ts';
+import { displayed } from '../core/display.ts';
 import { needed, nested, optionsOf, type ChecksOf } from '../core/options.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -111,7 +112,11 @@ export async function run(job: string | JobDescription | LoadedJob, given: JobOp
   const found = loaded(job, { backend, folder });
   const [ready, { runJob }] = await Promise.all([found, import('./runner.ts')]);
   rest.signal?.throwIfAborted();
-  return runJob(ready, rest);
+  const results = await runJob(ready, rest);
+  return results.map((result) => displayed(result, {
+    text: () => `ItemResult { ${result.item}: ${result.summary}, ${result.accuracy.meaning}: ${result.accuracy.value}, `
+      + `files: ${result.files.join(', ')} }`,
+  }));
 }
 
 /** The JSON Schema of job files (draft 2020-12), for editors and forms; generated from {@link schema}. */

@@ -1,6 +1,7 @@
 // Definitions of equations: what can be checked without compiling anything.
 import { describeValue } from '../core/arrays.ts';
 import { anything, choice, hasFields, requireList } from '../core/checks.ts';
+import { displayed } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, optionsOf, type ChecksOf } from '../core/options.ts';
 import { methods, type Definition, type Equation, type Method } from './types.ts';
@@ -101,10 +102,13 @@ export function define<
   const method: Method | undefined = step === undefined ? options.method ?? 'ssprk3' : undefined;
   const definition = { ...options, fields, parameters, coefficients, method, functions, ...(steps === undefined ? {} : { step: steps }) };
   const { dimensions } = options;
-  const equation = Object.freeze({
+  const text = (): string => `Equation { ${dimensions}D, fields: ${fields.join(', ')}`
+    + (parameters.length === 0 ? '' : `, parameters: ${parameters.join(', ')}`)
+    + `${coefficients.length === 0 ? '' : `, coefficients: ${coefficients.join(', ')}`}, ${method ?? 'own step'} }`;
+  const equation = Object.freeze(displayed({
     dimensions, fields, parameters, coefficients, method, definition: Object.freeze(definition) as Definition<Field, Parameter,
       Coefficient>,
-  });
+  }, { text }));
   defined.add(equation);
   return equation;
 }

@@ -2,6 +2,7 @@
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import { fileName, requireCount, requireNumber } from '../core/checks.ts';
 import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
+import { briefly, inspection } from '../core/display.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
 import { elementAt, required } from '../core/known.ts';
@@ -72,6 +73,12 @@ export class Run<Field extends string = string> {
   get dt(): number { return this.#parts.adaptive === undefined ? this.#parts.dt : this.#lastStep; }
   get precision(): 'float32' | 'float64' { return this.#parts.precision; }
   get disposed(): boolean { return this.#disposed; }
+
+  /** How far it is, in consoles. */
+  [inspection](): string {
+    return `Run { ${this.equation.fields.join(', ')} on ${this.shape.join(' × ')} cells, step ${this.stepsDone}, `
+      + `time ${Number(this.time.toPrecision(6))}, ${this.precision} }`;
+  }
 
   /** Steps since time 0, including those before a restart. */
   get stepsDone(): number { return this.#parts.clock.step; }
@@ -152,7 +159,8 @@ export class Run<Field extends string = string> {
 
   /** A copy of the state: for each field the cells of all members, one after another. */
   state(options: RunCallOptions = {}): Promise<State<Field>> {
-    return this.#checked(() => callOptions.state.read(options), async () => this.#byField(await this.#parts.engine.read()));
+    const read = async (): Promise<State<Field>> => briefly('State', this.#byField(await this.#parts.engine.read()));
+    return this.#checked(() => callOptions.state.read(options), read);
   }
 
   /**

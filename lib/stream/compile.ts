@@ -1,6 +1,7 @@
 // From source to graph in one call. Stages are loaded by the first call that needs them.
 import { describeValue } from '../core/arrays.ts';
 import { hasFields, rule, text } from '../core/checks.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../core/options.ts';
@@ -164,5 +165,5 @@ export async function elaborate(source: Source, given: CompileOptions = {}): Pro
     : await keptElaboration(program.files, { main, parameters, limits, files }, make);
   requireGoing(stop, 'elaboration');
   requireNoErrors(diagnostics, program);
-  return { program, graph: required(graph), diagnostics };
+  return briefly('Compiled', { program, graph: required(graph), diagnostics });
 }

@@ -8,6 +8,7 @@ import { fileName, requireCount, requireNumber, text } from '../core/checks.ts';
 import { cancelChecks, normally, optionsOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
+import { inspection } from '../core/display.ts';
 import { places } from './grid.ts';
 import { zeros } from './initial.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
@@ -65,6 +66,13 @@ export abstract class Simulation<State> {
     this.#clock = clock;
     this.#pace = new Pace(setup.n * setup.batch, placement.device.backend);
     this.#made = { variant: placement.variant, points: 0, depth: 0, threads: 0 };
+  }
+
+  /** How far it is, in consoles. */
+  [inspection](): string {
+    const { equation, n, batch } = this.setup;
+    return `Simulation { ${equation}, ${n} points${batch === 1 ? '' : `, problems: ${batch}`}, step ${this.stepsDone}, `
+      + `time ${Number(this.time.toPrecision(6))} }`;
   }
 
   /** Decodes the stored numbers. */

@@ -4,6 +4,7 @@ import { callChecks } from '../core/call.ts';
 import { choice, requireCount, requireList, requireNumbers, requireRange, whole, type Check } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
+import { briefText, inspection } from '../core/display.ts';
 import { elementAt } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
@@ -64,6 +65,11 @@ export class CubicSpline {
     this.y = y;
     this.curvature = curvature;
     this.boundary = boundary;
+  }
+
+  /** A line for each field, in consoles. */
+  [inspection](): string {
+    return briefText('CubicSpline', this);
   }
 
   /** Number of series. */

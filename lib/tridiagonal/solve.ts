@@ -2,6 +2,7 @@
 import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything, choice } from '../core/checks.ts';
 import { Device, type DeviceArray } from '../core/device.ts';
+import { briefText, inspection } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -158,6 +159,11 @@ export class Solved<V extends Vector> implements SolveResult<V> {
 
   get row(): Int32Array {
     return this.status.rows;
+  }
+
+  /** A line for each field, in consoles. */
+  [inspection](): string {
+    return briefText('Solved', this);
   }
 }
 

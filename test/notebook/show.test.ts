@@ -1,8 +1,8 @@
 // What results show in consoles and notebooks.
-import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
+import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { decode } from 'fast-png';
-import { imaging, notebook, openDevice, stencil, stream, swept, tridiagonal, type MimeBundle } from '../../lib/index.ts';
+import { imaging, jobs, notebook, openDevice, stencil, stream, swept, tridiagonal, type MimeBundle } from '../../lib/index.ts';
 import { plotSvg } from '../../lib/pictures/plot.ts';
 
 const display = Symbol.for('Jupyter.display');
@@ -57,6 +57,39 @@ describe('what results show', function () {
     const { length, counts, failures } = JSON.parse(JSON.stringify(status)) as ReturnType<typeof status.toJSON>;
     deepStrictEqual([length, counts['zero-pivot'], failures.length, failures[0]?.system], [150, 120, 100, 0]);
     ok(((await bundleOf(status))['text/html'] as string).endsWith('<p>and 20 more</p>'));
+  });
+
+  it('results are short in consoles, whatever they hold', async () => {
+    const rhs = Float64Array.from({ length: 300 }, (_, i) => i);
+    const grid = stencil.equations.heat.equation(2);
+    await using run = await stencil.simulate(grid, { shape: [30, 30], dt: 0.1, parameters: { D: 1 }, initial: { u: 1 }, backend: 'javascript' });
+    await using rod = await swept.heat({ n: 5, dx: 1, dt: 0.1, initial: 'ramp' });
+    const image = imaging.sheppLogan(16);
+    const text = 'void->int filter S { int i; work push 1 { push(i++); } } int->void filter K { work pop 1 { pop(); } } void->void pipeline P { add S(); add K(); }';
+    const compiled = await stream.elaborate(text);
+    const job = await jobs.load({ kind: 'simulate', name: 'a', equation: 'heat', n: 20, dx: 1, dt: 0.1, until: { steps: 3 }, sweep: { initial: ['ramp', 'parabola'] } });
+    const shown: [unknown, RegExp][] = [
+      [await tridiagonal.solve({ lower: 0, diagonal: 2, upper: 0, rhs, n: 3, batch: 100 }),
+        /^Solved \{\n {2}solution: Float64Array\(300\) \[ 0, 0\.5, 1, \.\.\. 297 more items \],\n {2}status: SystemStatuses \{ 100 ok \},\n {2}info: /],
+      [await tridiagonal.cubicSpline(rhs, rhs), /^CubicSpline \{\n {2}x: Float64Array\(300\)/],
+      [grid, /^Equation \{ 2D, fields: u, parameters: D, euler \}$/], [run, /^Run \{ u on 30 × 30 cells, step 0, time 0, float64 \}$/],
+      [await run.state(), /^State \{ u: Float64Array\(900\) \[ 1, 1, 1, \.\.\. 897 more items \] \}$/],
+      [rod, /^Simulation \{ heat, 5 points, step 0, time 0 \}$/],
+      [await imaging.denoise(image, { weight: 0.1, iterations: 5 }), /^Denoised \{\n {2}image: Image \{ 16 × 16, Float32Array \},\n/],
+      [await imaging.segment(image, { iterations: 5 }), /^Segmented \{\n/], [await imaging.align(image, image), /^Aligned \{\n {2}matrix: /],
+      [await imaging.register(image, image, { iterations: 2, levels: 1 }), /^Registered \{\n {2}displacement: Image \{ 16 × 16, 2 channels, Float32Array \},\n/],
+      [compiled, /^Compiled \{\n {2}program: .*\n {2}graph: StreamGraph/], [stream.toSdf(compiled.graph), /^SdfGraph \{ 2 actors, 1 channels \}$/],
+      [await stream.run(compiled.graph, { iterations: 3, backend: 'interpret' }), /^StreamRun \{\n/],
+      [job, /^LoadedJob \{ a, 2 items: initial=ramp, initial=parabola \}$/],
+      [(await jobs.items(job, { results: '/nowhere' }))[0], /^Item \{ initial=ramp, waiting \}$/],
+    ];
+    for (const [value, expected] of shown) {
+      const said = inspect(value);
+      match(said, expected);
+      ok(said.length < 1200 && said.split('\n').length <= 18, said);
+    }
+    // What shows them is not among their fields.
+    deepStrictEqual(Object.keys(await run.state()), ['u']);
   });
 
   it('snapshots: profiles and maps that Vega-Lite draws', async () => {

@@ -2,6 +2,7 @@
 import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
 import { truth } from '../../core/checks.ts';
+import { displayed } from '../../core/display.ts';
 import { ArgumentError } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -127,7 +128,11 @@ function withEnds(graph: StreamGraph, { actors, channels }: SdfGraph): SdfGraph 
  */
 export function toSdf(graph: StreamGraph, options: SdfOptions = {}): SdfGraph {
   const { ends } = sdfOptions.read(options, 'options');
-  return withGraph(graph, () => trusted(ends ? withEnds(graph, sdfOf(graph)) : sdfOf(graph)));
+  return withGraph(graph, () => {
+    const made = ends ? withEnds(graph, sdfOf(graph)) : sdfOf(graph);
+    const text = (): string => `SdfGraph { ${made.actors.length} actors, ${made.channels.length} channels }`;
+    return trusted(Object.isFrozen(made) ? made : displayed(made, { text }));
+  });
 }
 
 /** Like {@link toSdf}, for a graph that is known to be valid. */

@@ -2,6 +2,7 @@
 import { describeValue } from '../../core/arrays.ts';
 import { choice, rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
+import { briefly } from '../../core/display.ts';
 import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
@@ -254,11 +255,11 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
   const begin = isPlain ? atOnce.begin : undefined;
   if (begin !== undefined) {
     const begun = withGraph(graph, () => begin(graph, name, input, requestOf(read)));
-    if (begun !== undefined) return runBegun(graph, name, begun, read);
+    if (begun !== undefined) return briefly('StreamRun', await runBegun(graph, name, begun, read));
   }
   const taken = takenInput(input, lenders.for?.(read.device, name));
   try {
-    return await runTaken(graph, name, taken, input, read);
+    return briefly('StreamRun', await runTaken(graph, name, taken, input, read));
   } finally {
     dropInput(taken);
   }
