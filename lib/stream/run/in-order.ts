@@ -33,11 +33,13 @@ interface InOrderRequest {
 }
 
 /** A program is compiled and timed if by estimate a device takes at most so many times as long as the cores. */
-const worthTiming = 10;
+const worthTiming = 3;
 /** How many times faster than WebAssembly on threads a device has to be, as measured: C++ is faster than that by about as much. */
 const leastGain = 1.5;
-/** Iterations of the schedule that are timed, beside those that fill it; twice, of which the faster counts. */
+/** Iterations of the schedule that are timed, beside those that fill it; so often, of which the fastest counts. */
 const timedIterations = 16, repeats = 2;
+/** Runs of cores: at first they start threads, and the engine compiles hot code once more. They end when none was faster for so many. */
+const mostRuns = 20, slowerRuns = 3, faster = 0.95;
 /** Milliseconds on cores that are long enough to be timed, and scalars of input up to which runs get longer for that. */
 const longEnough = 20, mostScalars = 2 ** 24;
 
@@ -85,14 +87,15 @@ async function timeSides(
     const wasm = compiledWasm(graph), { input: end } = compiled.program;
     const most = Math.max(states, Math.floor(mostScalars / Math.max(1, end.items * scalarCount(end.external.type))));
     let made = Math.min(most, Math.max(1, Math.ceil(1e3 * longEnough / Math.max(estimated.cores, 1e-6))));
-    for (let repeat = 0; repeat < repeats; ++repeat) {
+    for (let runs = 0, slower = 0; runs < mostRuns && slower < slowerRuns; ++runs) {
       const own = { signal, ...(threads === undefined ? {} : { threads }) };
       const { milliseconds } = await wasm.runAside(itemsFor(compiled, input, made), own);
-      if (milliseconds >= longEnough || made >= most) cores = Math.min(cores, 1e3 * milliseconds / made);
-      else {
-        made = Math.min(most, made * Math.ceil(2 * longEnough / Math.max(milliseconds, 1)));
-        repeat = -1;
-      }
+      const found = 1e3 * milliseconds / made;
+      slower = found < faster * cores ? 0 : slower + 1;
+      cores = Math.min(cores, found);
+      if (milliseconds >= longEnough || made >= most) continue;
+      made = Math.min(most, made * Math.ceil(2 * longEnough / Math.max(milliseconds, 1)));
+      slower = 0;
     }
     return { device, cores };
   } catch (error) {

@@ -41,6 +41,8 @@ export interface FusedProgram {
   readonly warmStates: number;
   /** Steady states at the start of a run to which preworks may matter: another back end makes them. */
   readonly startStates: number;
+  /** Whether branches share code because the text would be long otherwise. */
+  readonly hasTables?: true;
   /** Whether a steady state may go wrong; otherwise the kernel does not use its array for faults. */
   readonly canFault: boolean;
   readonly input: FusedEnd;
@@ -178,7 +180,7 @@ const longText = 200_000;
 function sharedIfLong(graph: StreamGraph, options: FusedOptions, made: FusedProgram): FusedProgram {
   if (options.hasTables !== undefined || made.source.length <= longText) return made;
   const shared = printed(graph, { ...options, hasTables: true });
-  return shared.source.length < made.source.length / 2 ? shared : made;
+  return shared.source.length < made.source.length / 2 ? { ...shared, hasTables: true } : made;
 }
 
 /** The graph in one layout, however long that is. */
