@@ -217,7 +217,8 @@ export class LayoutSearch {
   /** Both stages. */
   async run(isWanted: (each: Candidate) => boolean = () => true): Promise<void> {
     await this.tries(firstCandidates.filter(isWanted));
-    const best = this.ranking.map((each) => each.candidate).filter(({ name }) => firstCandidates.some((first) => first.name === name)).slice(0, finalists);
+    const first = new Set(firstCandidates.map(({ name }) => name));
+    const best = this.ranking.map((each) => each.candidate).filter(({ name }) => first.has(name)).slice(0, finalists);
     await this.tries(furtherCandidates(best).filter(isWanted));
   }
 

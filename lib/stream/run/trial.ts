@@ -13,8 +13,11 @@ import type { CompiledGpu } from './gpu.ts';
 import { isRefusal } from './layouts.ts';
 import { splitItems, type Scalars } from './prepare.ts';
 
-/** Bytes of input and output of a timed launch, at most, their share of the device's limit, and scalars of the output that are compared. */
-const mostBytes = 2 ** 30, mostShare = 1 / 8, comparedScalars = 2 ** 20;
+/**
+ * Bytes of input and output of a timed launch, at most, their share of the device's memory and of its limit, and scalars of the output that
+ * are compared.
+ */
+const mostBytes = 2 ** 30, memoryShare = 1 / 16, limitShare = 1 / 8, comparedScalars = 2 ** 20;
 /** Seconds of a launch that is long enough to be timed, of all launches of a candidate, and their number. */
 const launchSeconds = 0.002, candidateSeconds = 0.1, launches = 5;
 /** Items of input before they repeat. */
@@ -74,8 +77,9 @@ export class Trial {
     const { input, output } = compiled.program;
     const bytes = [input, output].reduce((sum, { external: { type }, kinds, items }) =>
       sum + kinds.reduce((all, kind) => all + items * countsOf(type)[kind] * (kind === 'd' ? 8 : 4), 0), 0);
-    const { limitBytes } = this.#device.memory();
-    const room = Math.min(mostBytes, limitBytes === 0 ? Infinity : mostShare * limitBytes);
+    const { limitBytes } = this.#device.memory(), { memoryBytes } = this.#device.description;
+    const room = Math.min(mostBytes, limitBytes === 0 ? Infinity : limitShare * limitBytes,
+      memoryBytes === 0 ? Infinity : memoryShare * memoryBytes);
     const most = Math.max(this.#states, Math.floor(room / Math.max(1, bytes)));
     for (;;) {
       await this.#allocate(compiled, signal);
