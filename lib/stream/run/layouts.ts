@@ -60,6 +60,11 @@ const widths = [1, 4, 8];
  * all of this thread for longer.
  */
 const startMilliseconds = 15;
+/**
+ * Candidates of more characters are not compiled where they have so many times those of the default layout: that takes seconds of several
+ * cores, and instructions from far away make them slow (MPEG2Subset on an H200: 28 to 59 G items/s of 309).
+ */
+const longText = 200_000, longer = 1.8;
 /** Cores from which on candidates are printed and compiled beside the default layout without slowing it down. */
 export const leastCores = 4;
 /** Candidates that are timed again at the end, in so many turns, if they are that close to the fastest. */
@@ -153,6 +158,8 @@ export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {
   readonly lastStart?: () => number;
   /** Candidates that are compiled at once. Default: half as many as there are cores. */
   readonly atOnce?: number;
+  /** Characters of a text that is compiled however long that of the default layout is. Default 200,000. */
+  readonly longText?: number;
   /** Whether worker threads print them. Default: on machines with at least four cores. */
   readonly aside?: boolean;
 }
@@ -181,6 +188,8 @@ export class LayoutSearch {
   #standard: Attempt | undefined;
   #hasState = false;
   #hasTables = false;
+  /** Characters of a text up to which it is worth compiling. */
+  #mostText = Infinity;
   /** Errors of candidates other than that they do not fit. The search goes on without them. */
   readonly failures: unknown[] = [];
 
@@ -201,6 +210,7 @@ export class LayoutSearch {
     this.#known.set(program.source, each.name);
     this.#hasState = program.state !== undefined;
     this.#hasTables = program.hasTables === true;
+    this.#mostText = Math.max(this.#options.longText ?? longText, longer * program.source.length);
     if (timed === undefined) return;
     this.#rates.set(each, timed.rate);
     this.#standard = { candidate: each, compiled: timed.compiled };
@@ -323,6 +333,8 @@ export class LayoutSearch {
     try {
       if (this.#hasState && each.options.readsAhead === true) throw stateReadsAhead();
       const program = this.#aside ? await printedAside(this.#graph, each.options, signal) : fusedProgram(this.#graph, each.options);
+      const { length } = program.source;
+      if (length > this.#mostText) throw new UnsupportedProgram(`its text has ${length} characters, far more than the default layout's`);
       const same = this.#known.get(program.source);
       if (same !== undefined) return { candidate: each, same };
       this.#known.set(program.source, each.name);

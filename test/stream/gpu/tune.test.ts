@@ -10,7 +10,7 @@ import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { compileFused } from '../../../lib/stream/run/fused.ts';
 import { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import { keepLayouts, knownLayouts } from '../../../lib/stream/run/kept-layout.ts';
-import { firstCandidates, furtherCandidates, LayoutSearch, mostCandidates } from '../../../lib/stream/run/layouts.ts';
+import { byDefault, firstCandidates, furtherCandidates, LayoutSearch, mostCandidates } from '../../../lib/stream/run/layouts.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
@@ -143,6 +143,16 @@ describe('layouts of kernels', function () {
       assert.deepEqual(skipped.map((each) => each.split(':')[0]).sort(), ['b', 'c', 't64']);
       assert.deepEqual(search.ranking.map(({ candidate: { name } }) => name), ['a']);
       assert.equal(search.failures.length, 1);
+    });
+
+    it('are left out where their text is far longer than that of the default layout', async () => {
+      const skipped: string[] = [], program = fusedProgram(graph);
+      using search = new LayoutSearch(graph, device, {
+        longText: 100, skip: (_, reason, isUseless) => { skipped.push(`${reason} ${isUseless}`); }, time: () => assert.fail('compiled'),
+      });
+      search.knows(byDefault, { ...program, source: program.source.slice(0, 200) });
+      await search.tries([{ name: 'long', options: { threads: 64, sharedBytes: 5000 } }]);
+      assert.match(skipped.join(), /^its text has \d+ characters, far more than the default layout's true$/);
     });
 
     it('are not searched for with wrong options, and a search can be stopped', async () => {
