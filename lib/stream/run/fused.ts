@@ -132,7 +132,8 @@ async function searchFirst(
   const useless: string[] = [];
   const standard = CompiledGpu.compileDefault(graph, device, { fast, signal, timeout }, program);
   using search = new LayoutSearch(graph, device, {
-    fast, signal, over: over.signal, lastStart: () => lastStart, atOnce: Math.max(1, availableParallelism() - 1),
+    // With all cores busy, none would be ready in time.
+    fast, signal, over: over.signal, lastStart: () => lastStart, atOnce: 1 + Math.floor(availableParallelism() / 2),
     time: async (each, compiled) => {
       await timed;
       over.signal.throwIfAborted(); // the default layout took all the time
