@@ -44,11 +44,13 @@ export async function runCompiler(
   });
   if (done.code === 0) return;
   const log = done.stderr.trim();
+  // A message is cut, and what precedes the first error can be long.
+  const told = log.slice(Math.max(0, log.search(/^.*\berror\b/mi) - 500)).slice(0, 2000);
   const what = `${compiler} ${done.reason}`;
   // If it was killed, said nothing, or found no memory or disk, the text need not be wrong.
   const isText = done.code !== undefined && log !== '' && !usedUp.test(log);
-  if (!isText) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${what}: ${log.slice(0, 2000)}`);
-  throw new ModuleError(`the module does not compile: ${log.slice(0, 2000)} (${what})`, { compiler, log });
+  if (!isText) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${what}: ${told}`);
+  throw new ModuleError(`the module does not compile: ${told} (${what})`, { compiler, log });
 }
 
 let headers: Promise<string> | undefined;

@@ -58,7 +58,7 @@ function sharingBlocks({ width, warps, held, links }: Cascade, { members, shape 
 }
 
 /** Picoseconds of an H200 for a node of the functions of cells, and for a byte. Measured with gas in one and two dimensions. */
-const nodeTime = 0.035, byteTime = 1e12 / bytesPerSecond;
+const nodeTime = 0.022, byteTime = 1e12 / bytesPerSecond;
 
 /** Picoseconds per cell and step of one kernel per stage where the cells of all stages share work; undefined where they do not. */
 export function sharedTime({ stages, names: { fields, precision } }: StencilProgram): number | undefined {

@@ -139,9 +139,11 @@ describe('layouts of kernels', function () {
       });
       const options = { threads: 32, sharedBytes: 5000 };
       await search.tries([{ name: 'a', options }, { name: 'b', options }, { name: 't64', options: { threads: 64 } }, { name: 'c', options: { sharedBytes: 4 } }]);
-      assert.deepEqual(timed.sort(), ['a', 't64']);
-      assert.deepEqual(skipped.map((each) => each.split(':')[0]).sort(), ['b', 'c', 't64']);
-      assert.deepEqual(search.ranking.map(({ candidate: { name } }) => name), ['a']);
+      // Candidates are printed by several threads: the first of those with the same text is timed.
+      const [kept, other] = timed.includes('a') ? ['a', 'b'] : ['b', 'a'];
+      assert.deepEqual(timed.sort(), [kept, 't64']);
+      assert.deepEqual(skipped.map((each) => each.split(':')[0]).sort(), [other, 'c', 't64'].sort());
+      assert.deepEqual(search.ranking.map(({ candidate: { name } }) => name), [kept]);
       assert.equal(search.failures.length, 1);
     });
 
