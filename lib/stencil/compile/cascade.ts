@@ -49,7 +49,7 @@ const lanes = 32;
  * By dimensions. Warps that march take long, and those at boundaries longer than others: in blocks of one, none waits for another. With
  * more of them, what does not fit in registers does not fit in the cache, either: 20 in two dimensions take half as long again (gas).
  */
-const warpsOf = [0, 8, 1, 1], heldOf = [0, 32, 16, 8];
+const warpsOf = [0, 8, 1, 1], heldOf = [0, 32, 16, 12];
 
 const cascades = new WeakMap<Shared, Cascade>();
 
