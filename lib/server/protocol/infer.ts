@@ -81,6 +81,10 @@ function send(response: ServerResponse, { headers, parts }: Inference, status = 
 
 /** Answers an error. `open`: the request's body was read. */
 function sendError(response: ServerResponse, error: unknown, open: boolean): void {
+  if (response.headersSent) { // it broke off within the answer
+    response.destroy();
+    return;
+  }
   const { status, body, headers } = answerOf(error);
   const text = Buffer.from(JSON.stringify(body));
   const common = { 'content-type': 'application/json; charset=utf-8', 'content-length': text.byteLength };
