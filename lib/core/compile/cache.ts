@@ -193,6 +193,11 @@ export async function keptBytes(folder: string, key: string): Promise<Uint8Array
   });
 }
 
+/** Keeps bytes under a key where there are none, with the limits and checks of {@link cachedProgram}. */
+export async function keepBytes(folder: string, key: string, bytes: Uint8Array): Promise<void> {
+  await cachedProgram(folder, key, (_, to) => writeFile(to, bytes));
+}
+
 /** The text that is kept under a key; undefined if there is none, or it is not as it was stored. */
 export async function keptText(folder: string, key: string): Promise<string | undefined> {
   const bytes = await keptBytes(folder, key);

@@ -1,8 +1,7 @@
 // Elaborations cached between processes: those of programs in text, which take longer than all else where the code is cached.
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
 import { deserialize, serialize } from 'node:v8';
-import { cachedProgram, cacheFolder, keptBytes } from '../../core/compile/cache.ts';
+import { cacheFolder, keepBytes, keptBytes } from '../../core/compile/cache.ts';
 import { ownCode } from '../../core/compile/own-code.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { contentOf } from '../content.ts';
@@ -39,7 +38,7 @@ export async function keptElaboration(
   const begin = performance.now();
   const made = await make();
   if (made.graph !== undefined && performance.now() - begin >= leastMilliseconds) {
-    await cachedProgram(folder, key, (_, to) => writeFile(to, serialize(made))).catch(noCache);
+    await Promise.resolve().then(() => keepBytes(folder, key, serialize(made))).catch(noCache);
   }
   return made;
 }
