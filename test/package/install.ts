@@ -220,7 +220,7 @@ export const same = (options: SolveOptions): tridiagonal.SolveOptions => options
       + 'for (int i = 0; i < 800; i++) s = s * 3 + i; push(s); } }';
     const { graph } = await stream.elaborate(filter('F') + filter('G') + 'int->int pipeline P { add F; add G; }');
     const input = new Int32Array(7e5).fill(1);
-    const [alone, both] = [await stream.run(graph, { input, threads: 1 }), await stream.run(graph, { input, threads: 2 })];
+    const [alone, both] = [await stream.run(graph, { input, threads: 1, backend: 'wasm' }), await stream.run(graph, { input, threads: 2, backend: 'wasm' })];
     console.log(alone.backend, both.output.length, both.output.every((x, i) => x === alone.output[i]));`;
 
   it('runs long stream programs on worker threads, under the permission model too', () => {
