@@ -1,113 +1,14 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
-import { basename, dirname, isAbsolute, join } from 'node:path';
-import { openDevice } from '../core/device.ts';
-import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core/files.ts';
+import { basename } from 'node:path';
+import { readText, writeFileAtomic } from '../core/files.ts';
 import { elementAt, required } from '../core/known.ts';
-import { readItems, writeItems } from '../jobs/stream/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import { coreBars } from '../stream/pictures/core-bars.ts';
 import * as stream from '../stream/index.ts';
-import { longestTime, timeOver, within } from '../stream/stop.ts';
-import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext, type Options } from './command.ts';
+import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command } from './command.ts';
 import { readInput } from './standard-input.ts';
-
-const text = { type: 'string' } as const;
-const file = { type: 'string', takes: 'file' } as const;
-const flags = {
-  main: text, out: { type: 'string', short: 'o', takes: 'file' }, gantt: file, cores: text, costs: file, input: file, output: file,
-  items: text, iterations: text, backend: { type: 'string', values: stream.streamBackends },
-  mode: { type: 'string', values: stream.deviceModes }, layout: { type: 'string', values: ['block', 'warp'] },
-  threads: text, timeout: text, seconds: text,
-  param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
-  algebraic: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
-} as const satisfies Options;
-type Values = ReturnType<typeof parseFlags<typeof flags>>['values'];
-
-interface Job {
-  /** When it began, and the milliseconds that it may take. */
-  readonly begin: number;
-  readonly timeout: number | undefined;
-  readonly files: readonly stream.SourceFile[];
-  readonly values: Values;
-  readonly context: CommandContext;
-}
-
-/** `NAME=VALUE`: a number, true, false, an array as JSON, or else a text. */
-function parameterOf(given: string): [string, stream.ParameterValue] {
-  const at = given.indexOf('=');
-  if (at < 1) throw new UsageError(`--param takes NAME=VALUE, not '${given}'`);
-  const text = given.slice(at + 1);
-  try {
-    return [given.slice(0, at), JSON.parse(text) as stream.ParameterValue];
-  } catch {
-    return [given.slice(0, at), text];
-  }
-}
-
-const limitNames = {
-  syntax: ['characters', 'tokens', 'nesting', 'expression'],
-  elaboration: ['nesting', 'nodes', 'steps', 'bytes', 'arrayElements', 'rate', 'errors'], run: ['firings', 'steps', 'bytes', 'nesting'],
-} as const;
-
-/** Limits of one stage from `--limit NAME=VALUE`; a name that several stages have counts for all. */
-function limitsFor(stage: keyof typeof limitNames, { limit = [] }: Values): Record<string, number> {
-  const known: string[] = [...new Set(Object.values(limitNames).flat())];
-  const pairs = limit.map((given): [string, number] => {
-    const [, name, value] = /^(\w+)=(\d+(?:[eE]\d+)?)$/.exec(given) ?? [];
-    if (name === undefined || !known.includes(name) || !(Number(value) >= 1 && Number(value) <= Number.MAX_SAFE_INTEGER)) {
-      throw new UsageError(`--limit takes NAME=NUMBER with one of the names ${known.join(', ')}, not '${given}'`);
-    }
-    return [name, Number(value)];
-  });
-  return Object.fromEntries(pairs.filter(([name]) => (limitNames[stage] as readonly string[]).includes(name)));
-}
-
-/** What ends the next stage: the signal, and what is left of the time. */
-function stopOf({ begin, timeout, context: { signal } }: Job): { readonly signal: AbortSignal; readonly timeout?: number } {
-  if (timeout === undefined) return { signal };
-  const left = begin + timeout - performance.now();
-  if (left <= 0) throw timeOver(timeout, 'command');
-  return { signal, timeout: left };
-}
-
-const options = (job: Job): stream.CompileOptions => optionsOf(job.values, stopOf(job));
-const optionsOf = (values: Values, stop: ReturnType<typeof stopOf>): stream.CompileOptions => ({
-  ...stop, syntaxLimits: limitsFor('syntax', values), limits: limitsFor('elaboration', values),
-  ...(values.main === undefined ? {} : { main: values.main }),
-  ...(values.param === undefined ? {} : { parameters: Object.fromEntries(values.param.map(parameterOf)) }),
-});
-
-/** Diagnostics with their source lines, or for `check` as JSON. */
-function show(diagnostics: readonly Diagnostic[], { files, context }: Job, isCheck = false): void {
-  if (context.json && isCheck) {
-    const plain = diagnostics.map(({ span, ...rest }) => ({ ...rest, start: span.start, end: span.end }));
-    context.out.write(`${JSON.stringify(plain, null, 1)}\n`);
-    return;
-  }
-  for (const diagnostic of diagnostics) context.err.write(`${stream.formatDiagnostic(diagnostic, { files })}\n\n`);
-}
-
-/** A file that the program names: where that leads from here or, if nothing is there, from the program's own folder. */
-async function readNamed(path: string, { files }: Job): Promise<Uint8Array> {
-  try {
-    return await readBytes(path);
-  } catch (error) {
-    const beside = join(dirname(elementAt(files, 0).name), path);
-    if (isAbsolute(path) || !isAbsent(error) || !isThere(beside)) throw error;
-    return readBytes(beside);
-  }
-}
-
-/** The program elaborated, with the tables that it reads from files where they are there. */
-async function elaborated(job: Job): Promise<stream.Compiled> {
-  const first = await stream.elaborate(job.files, options(job));
-  const found = await Promise.all((first.graph.missing ?? []).map(async (path) => {
-    const bytes = await readNamed(path, job).catch(() => undefined);
-    return bytes === undefined ? [] : [[path, bytes] as const];
-  }));
-  const files = Object.fromEntries(found.flat());
-  return Object.keys(files).length === 0 ? first : stream.elaborate(job.files, { ...options(job), files });
-}
+import { compiled, costsOf, elaborated, flags, inputOf, measured, show, stopOf, type Job } from './stream-job.ts';
+import { run, tune } from './stream-run.ts';
 
 async function check(job: Job): Promise<ExitCode> {
   const isError = ({ severity }: Diagnostic) => severity === 'error';
@@ -119,12 +20,6 @@ async function check(job: Job): Promise<ExitCode> {
   const errors = found.filter(isError).length, warnings = found.length - errors;
   if (!job.context.json) job.context.out.write(`${errors} errors, ${warnings} warnings\n`);
   return errors > 0 ? ExitCode.failed : ExitCode.ok;
-}
-
-async function compiled(job: Job): Promise<stream.StreamGraph> {
-  const { graph, diagnostics } = await elaborated(job);
-  show(diagnostics, job);
-  return graph;
 }
 
 async function graph(job: Job): Promise<ExitCode> {
@@ -141,56 +36,6 @@ async function graph(job: Job): Promise<ExitCode> {
   const [nodes, channels] = [made.nodes.length, made.channels.length];
   job.context.result({ nodes, channels, out }, `${nodes} nodes, ${channels} channels: ${out}`);
   return ExitCode.ok;
-}
-
-/** Files that the program reads, by its names for them. */
-async function filesRead(made: stream.StreamGraph, job: Job): Promise<Record<string, Uint8Array>> {
-  const files: Record<string, Uint8Array> = {};
-  for (const node of made.nodes) {
-    if (node.kind === 'reader') files[node.file.path] ??= await readNamed(node.file.path, job);
-  }
-  return files;
-}
-
-/** Measures what firings take, as long as the command may. */
-async function measured(job: Job, made: stream.StreamGraph, options: stream.ProfileOptions): Promise<stream.Profile> {
-  const files = await filesRead(made, job);
-  const stop = stopOf(job);
-  const work = (signal: AbortSignal): Promise<stream.Profile> => stream.profile(made, { ...options, signal, files });
-  return within({ timeout: longestTime, ...stop }, work, performance.now(), 'profile');
-}
-
-/** The items of `--input`, if the program reads any and they are given. */
-async function inputOf({ input }: Values, made: stream.StreamGraph): Promise<{ readonly input?: ArrayLike<number> }> {
-  return made.input === undefined || input === undefined ? {} : { input: (await readItems(input, made.input.type)).numbers };
-}
-
-/** Microseconds of a firing of each actor: estimated, measured, or from a JSON file { "name": microseconds }. */
-async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
-  const { values } = job;
-  const estimated = stream.estimateCosts(made);
-  if (values.costs === undefined) return estimated;
-  if (values.costs === 'measured') return [...(await measured(job, made, await inputOf(values, made))).microseconds];
-  const text = await readText(values.costs);
-  let given: unknown;
-  try {
-    given = JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(`--costs: ${values.costs} is not JSON: ${(error as Error).message}`);
-  }
-  if (typeof given !== 'object' || given === null) {
-    throw new UsageError(`--costs: ${values.costs} contains no object { "name": microseconds }`);
-  }
-  if ('kind' in given && given.kind === 'gpu') {
-    throw new UsageError(`--costs: ${values.costs} is a profile of a device, and costs are those of cores: profile with wasm or cpp`);
-  }
-  for (const [name, cost] of Object.entries(given)) {
-    const id = made.nodes.findIndex((node) => node.name === name);
-    if (id < 0) throw new UsageError(`--costs: the program has no node ${name}`);
-    if (typeof cost !== 'number' || !(cost >= 0) || !Number.isFinite(cost)) throw new UsageError(`--costs: ${name} takes microseconds`);
-    estimated[id] = cost;
-  }
-  return estimated;
 }
 
 /** Measured microseconds by node, as `schedule --costs` takes them; on a device the table of Algorithm 1. */
@@ -263,107 +108,6 @@ async function schedule(job: Job): Promise<ExitCode> {
     await writeFileAtomic(gantt, stream.ganttSvg(sdf, coreBars(sdf, plan, costs), cores, plan.interval, title));
     if (!job.context.json) job.context.out.write(`one launch: ${gantt}\n`);
   }
-  return ExitCode.ok;
-}
-
-function backendOf({ backend = 'auto' }: Values): stream.StreamBackend | stream.FormerBackend {
-  const found = backend === 'js' ? backend : stream.streamBackends.find((name) => name === backend);
-  if (found === undefined) throw new UsageError(`--backend takes ${stream.streamBackends.join(', ')}, not '${backend}'`);
-  return found;
-}
-
-function modeOf({ mode }: Values, backend: string): stream.DeviceMode | undefined {
-  if (mode === undefined) return undefined;
-  const found = stream.deviceModes.find((name) => name === mode);
-  if (found === undefined) throw new UsageError(`--mode takes ${stream.deviceModes.join(', ')}, not '${mode}'`);
-  if (!['cuda', 'simt'].includes(backend)) throw new UsageError('--mode requires --backend cuda (or simt)');
-  return found;
-}
-
-/** Runs a program between standard input and output. */
-async function pipe(job: Job, made: stream.StreamGraph): Promise<ExitCode> {
-  const { values, context } = job;
-  const backend = stream.sessionBackends.find((name) => name === (values.backend ?? 'auto'));
-  if (backend === undefined) throw new UsageError(`--backend takes ${stream.sessionBackends.join(', ')} here, not '${values.backend}'`);
-  const chunk = integerFlag('chunk', values.chunk, 1, 2 ** 30);
-  const { runPipe } = await import('./stream-pipe.ts');
-  return runPipe({
-    graph: made, flags: values, stop: stopOf(job), context,
-    options: {
-      backend, files: await filesRead(made, job), limits: limitsFor('run', values), ...(chunk === undefined ? {} : { chunk }),
-      ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
-    },
-  });
-}
-
-async function run(job: Job): Promise<ExitCode> {
-  const { values, context } = job;
-  const made = await compiled(job);
-  if (values.stream === true) return pipe(job, made);
-  if (values.chunk !== undefined) throw new UsageError('--chunk requires --stream');
-  if (made.input !== undefined && values.input === undefined) throw new UsageError('the program has an open input: give --input FILE');
-  if (made.output !== undefined && values.output === undefined) throw new UsageError('the program has an open output: give --output FILE');
-  const files = await filesRead(made, job);
-  const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
-  const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
-  const mode = modeOf(values, backend);
-  if (values.fast === true && !['cpp', 'cuda', 'simt'].includes(backend)) throw new UsageError('--fast requires --backend cpp or cuda');
-  const input = made.input === undefined ? undefined : await readItems(required(values.input), made.input.type);
-  const begin = performance.now();
-  const result = await stream.run(made, {
-    backend, files, ...stopOf(job), ...(input === undefined ? {} : { input: input.numbers }),
-    ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
-    ...(threads === undefined ? {} : { threads }), limits: limitsFor('run', values),
-    ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
-    ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
-    ...(mode === undefined ? {} : { mode }),
-  });
-  const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
-  if (result.note !== undefined) context.note(`note: ${result.note}`);
-  for (const { node, replaces, before, after } of result.algebraic ?? []) {
-    context.err.write(`${node} replaces ${replaces.join(', ')}: ${before} operations in a steady state, now ${after}\n`);
-  }
-  const { backend: used, output, files: written } = result;
-  const report = { backend: used, seconds: seconds[0], wholeSeconds: seconds[1], files: Object.keys(written), note: result.note };
-  if (context.json) context.result({ ...report, printed: result.printed, items: output.length }, '');
-  else context.out.write(result.printed);
-  for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
-  const [own, all] = seconds.map((each) => `${each.toPrecision(3)} s`);
-  const by = `by ${result.backend} in ${own}, ${all} with translation\n`;
-  if (made.output === undefined) {
-    const written = Object.entries(result.files).map(([path, { length }]) => `${length} bytes in ${path}`).join(', ');
-    context.err.write(`${written === '' ? 'done' : written} ${by}`);
-    return ExitCode.ok;
-  }
-  const count = await writeItems(required(values.output), result.output, made.output.type, { rate: input?.rate });
-  context.err.write(`${count} items in ${values.output}: ${(count / elementAt(seconds, 0)).toPrecision(3)} per second ${by}`);
-  return ExitCode.ok;
-}
-
-/** Times layouts of the program's kernel on a device, and keeps the fastest. */
-async function tune(job: Job): Promise<ExitCode> {
-  const { values, context } = job;
-  const made = await compiled(job);
-  const backend = values.backend ?? 'cuda';
-  if (backend !== 'cuda' && backend !== 'simt') throw new UsageError(`--backend takes cuda or simt here, not '${backend}'`);
-  const seconds = numberFlag('seconds', values.seconds);
-  if (seconds !== undefined && !(seconds > 0 && seconds <= 1e6)) throw new UsageError('--seconds takes a number from above 0 to 1000000');
-  const input = await inputOf(values, made);
-  await using device = await openDevice({ backend });
-  const bar = context.progress();
-  using program = await stream.compileForDevice(made, {
-    device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
-    tune: {
-      ...input, ...(seconds === undefined ? {} : { seconds }),
-      onProgress: (done, total) => { bar.update('layouts', done, total); },
-    },
-  }).finally(() => { bar.clear(); });
-  const { layouts, skipped } = required(program.tuned);
-  const { itemsPerSecond: usual } = required(layouts.find(({ name }) => name === 'default'));
-  context.result({ device: device.name, layouts, skipped },
-    `${context.table(['layout', 'G items/s', 'of default'], layouts.map(({ name, itemsPerSecond: rate }) =>
-    [name, (rate / 1e9).toPrecision(4), (rate / usual).toFixed(2)]))}\n\n`
-    + `timed on ${device.name}: ${layouts.length}, skipped: ${skipped.length}; the fastest layout is kept for this program and device`);
   return ExitCode.ok;
 }
 
