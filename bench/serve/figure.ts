@@ -12,7 +12,8 @@ interface Mark {
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  batched: 'batched', workers: 'batched, with workers', unbatched: 'one call a launch', 'in-process': 'batched, without HTTP',
+  batched: 'batched', workers: 'batched, with workers', unbatched: 'one call a launch', http: 'HTTP alone',
+  'in-process': 'batched, without HTTP',
 };
 
 /** One mark for each row. */
@@ -38,7 +39,7 @@ export async function writeServeFigure(path: string, report: Report): Promise<bo
       x: { field, type: 'quantitative', title, scale: { type: 'log' } },
       color: {
         field: 'kind', type: 'nominal', title: null,
-        scale: { domain: Object.values(kinds), range: ['#d95f02', '#7a4fa3', '#1b6ca8', '#5b8c5a'] } },
+        scale: { domain: Object.values(kinds), range: ['#d95f02', '#7a4fa3', '#1b6ca8', '#8a8a8a', '#5b8c5a'] } },
       shape: { field: 'kind', type: 'nominal', title: null, scale: { domain: Object.values(kinds) } },
     },
   });

@@ -2,13 +2,15 @@
 //
 //   serve/<case>/<connections>/batched      requests per second
 //   serve/<case>/<connections>/unbatched    of a server whose launches take one call each (maxBatch 1)
-//   serve/<case>/<connections>/workers      of a server with workers, a quarter as many as there are cores, from as many clients
+//   serve/<case>/<connections>/workers      of a server with workers, three for eight cores
+//   serve/<case>/<connections>/http         of an HTTP server of Node alone that reads such bodies and answers as many bytes
 //   serve/<case>/<connections>/in-process   the same calls in the bench's own process, so many at a time, without HTTP
 //
-// Peers of `batched` and `workers`: `unbatched`, and `alone`, calls in this process one after the other without a batcher. Their limit is
-// `in-process`. Figures: `p50` and `p99` of the latency that the client sees; `delay99`, of the server's event loop; `server` and `client`,
-// processor time of each side per request (the server's includes the solver's threads, but not workers); `clientLoad`, the part of the
-// time in which a client computes (near 1, it is the client that is measured); `calls`, in a launch on average.
+// There are as many clients as workers. Peers of `batched` and `workers`: `unbatched`, `http`, and `alone`, calls in this process one after
+// the other without a batcher. Their limit is `in-process`. Figures: `p50` and `p99` of the latency that the client sees; `delay99`, of
+// the server's event loop; `server` and `client`, processor time of each side per request (the server's includes the solver's threads,
+// but not workers); `clientLoad`, the part of the time in which a client computes (near 1, it is the client that is measured); `calls`,
+// in a launch on average.
 import { fork, type ChildProcess } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -21,6 +23,7 @@ import type { RunningServer } from '../../lib/server/index.ts';
 import { Failures, type BenchContext } from '../domain.ts';
 import { summarise } from '../statistics.ts';
 import { serveCases, type ServeCase } from './cases.ts';
+import { startHttp, type HttpServer } from './floor.ts';
 
 /** What a client measured in one round. */
 interface Fired {
@@ -37,7 +40,7 @@ interface Round {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-const seconds = 2;
+const seconds = 1.2;
 const rounds = 3;
 
 async function startClient(): Promise<ChildProcess> {
@@ -97,7 +100,7 @@ async function countingLaunches<Result>(work: () => Promise<Result>): Promise<{ 
 const quantile = (sorted: Float64Array, q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
 
 async function roundOf(
-  clients: readonly ChildProcess[], url: string, { path, headers, body }: ServeCase, connections: number, time: number,
+  clients: readonly ChildProcess[], url: string, { path, headers, body }: ServeCase, connections: number, time: number, isOwn: boolean,
 ): Promise<Round> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const cpu = process.cpuUsage();
@@ -112,7 +115,7 @@ async function roundOf(
   const own = { delay99: delay.percentile(99) / 1e9, server: (used.user + used.system) / 1e6 / count };
   return {
     rate: count / result.seconds,
-    figures: { ...latency, ...client, ...(clients.length > 1 ? {} : own), ...(perLaunch === 0 ? {} : { calls: perLaunch }) },
+    figures: { ...latency, ...client, ...(isOwn ? own : {}), ...(perLaunch === 0 ? {} : { calls: perLaunch }) },
   };
 }
 
@@ -130,11 +133,11 @@ async function rateOf(call: () => Promise<unknown>, atOnce: number, time: number
   return (1000 * count) / (performance.now() - began);
 }
 
-/** Throws unless the server's answer has the bits of the call in this process. */
-async function requireRightAnswer(url: string, { path, headers, body, call, name }: ServeCase): Promise<void> {
-  if (body === undefined || call === undefined) return;
-  const response = await fetch(url + path, { method: 'POST', headers, body: new Uint8Array(body) });
+/** The bytes of the server's answer. Throws unless it has the bits of the call in this process. */
+async function rightAnswer(url: string, { path, headers, body, call, name }: ServeCase): Promise<number> {
+  const response = await fetch(url + path, body === undefined ? { headers } : { method: 'POST', headers, body: new Uint8Array(body) });
   const bytes = Buffer.from(await response.arrayBuffer());
+  if (call === undefined) return bytes.byteLength;
   const length = Number(response.headers.get('inference-header-content-length'));
   const expected = await call(false);
   const received = length === 0 ? Float64Array.from((JSON.parse(bytes.toString()) as { outputs: [{ data: number[] }] }).outputs[0].data)
@@ -142,15 +145,19 @@ async function requireRightAnswer(url: string, { path, headers, body, call, name
   if (response.status !== 200 || Buffer.compare(Buffer.from(received.buffer), Buffer.from(expected.buffer)) !== 0) {
     throw new Error(`${name}: the answer is not that of the call in this process`);
   }
+  return bytes.byteLength;
 }
 
-type Kind = 'batched' | 'unbatched' | 'workers';
+type Kind = 'batched' | 'unbatched' | 'workers' | 'http';
 
 interface Bench {
   readonly context: BenchContext;
-  readonly servers: Readonly<Partial<Record<Kind, RunningServer>>>;
+  readonly servers: Readonly<Partial<Record<Exclude<Kind, 'http'>, RunningServer>>> & { readonly http: HttpServer };
   readonly clients: readonly ChildProcess[];
 }
+
+/** Whether others are compared with it. */
+const isPeer = (kind: Kind): boolean => kind === 'unbatched' || kind === 'http';
 
 const medianOf = (values: readonly number[]): number => summarise(values).median;
 
@@ -161,7 +168,7 @@ function mediansOf(measured: readonly Round[]): Record<string, number> {
 
 /** The kinds of servers on which a case is measured. */
 function kindsOf({ servers }: Bench, each: ServeCase): Kind[] {
-  return (['batched', 'unbatched', 'workers'] as const)
+  return (['batched', 'unbatched', 'workers', 'http'] as const)
     .filter((kind) => servers[kind] !== undefined && (kind !== 'unbatched' || each.unbatched));
 }
 
@@ -173,13 +180,14 @@ async function benchmarkCase(bench: Bench, each: ServeCase, connections: number)
   const kinds = all.filter((kind) => wanted(`${id}/${kind}`) || (kind !== 'workers' && wanted(`${id}/batched`)));
   if (kinds.length === 0 && !wanted(`${id}/in-process`)) return;
   const [time, count] = quick ? [0.3, 1] : [seconds, rounds];
-  const measured: Record<Kind, Round[]> = { batched: [], unbatched: [], workers: [] };
+  const measured: Record<Kind, Round[]> = { batched: [], unbatched: [], workers: [], http: [] };
   const inside: number[] = [], alone: number[] = [];
-  const round = (kind: Kind, span: number): Promise<Round> =>
-    roundOf(kind === 'workers' ? clients : clients.slice(0, 1), (servers[kind] as RunningServer).url, each, connections, span);
+  const urlOf = (kind: Kind): string => (servers[kind] as RunningServer | HttpServer).url;
+  const round = (kind: Kind, span: number): Promise<Round> => roundOf(clients, urlOf(kind), each, connections, span, kind !== 'workers');
+  servers.http.answerBytes = await rightAnswer(urlOf('batched'), each);
   for (const kind of kinds) {
-    await requireRightAnswer((servers[kind] as RunningServer).url, each);
-    if (!quick) await round(kind, 1);
+    if (kind !== 'http') await rightAnswer(urlOf(kind), each);
+    if (!quick) await round(kind, time / 2);
   }
   const { call } = each;
   for (let turn = 0; turn < count; turn += 1) { // in turns, so that other work on the machine falls on all
@@ -192,14 +200,15 @@ async function benchmarkCase(bench: Bench, each: ServeCase, connections: number)
   const rates = (kind: Kind) => summarise(measured[kind].map(({ rate }) => rate));
   const peers = {
     ...(kinds.includes('unbatched') ? { unbatched: rates('unbatched').median } : {}),
+    ...(kinds.includes('http') ? { http: rates('http').median } : {}),
     ...(call === undefined ? {} : { alone: medianOf(alone) }),
   };
   for (const kind of kinds) {
     const { median: value, spread } = rates(kind);
     emit({
       id: `${id}/${kind}`, value, unit: '1/s', spread, figures: mediansOf(measured[kind]),
-      ...(limit === undefined || kind === 'unbatched' ? {} : { limit, fraction: value / limit }),
-      ...(Object.keys(peers).length === 0 || kind === 'unbatched' ? {} : { peers }),
+      ...(limit === undefined || isPeer(kind) ? {} : { limit, fraction: value / limit }),
+      ...(Object.keys(peers).length === 0 || isPeer(kind) ? {} : { peers }),
     });
   }
   if (limit !== undefined) emit({ id: `${id}/in-process`, value: limit, unit: '1/s', spread: summarise(inside).spread });
@@ -210,12 +219,13 @@ export async function benchmarkServe(context: BenchContext): Promise<void> {
   const { backend, index } = context.device.description;
   const common = { port: 0, jobs: false, devices: [{ backend, ...(backend === 'cuda' ? { index } : {}) }] };
   const failures = new Failures(context);
-  const workers = context.quick ? 0 : Math.floor(availableParallelism() / 4);
+  const workers = context.quick ? 0 : Math.floor(0.375 * availableParallelism());
   const clients = await Promise.all(Array.from({ length: Math.max(1, workers) }, startClient));
   await using batched = await server.serve(common);
   await using unbatched = await server.serve({ ...common, maxBatch: 1 });
   await using several = workers > 1 ? await server.serve({ ...common, workers }) : undefined;
-  const servers = { batched, unbatched, ...(several === undefined ? {} : { workers: several }) };
+  const http = await startHttp();
+  const servers = { batched, unbatched, http, ...(several === undefined ? {} : { workers: several }) };
   try {
     for (const each of serveCases(context.device, context.quick)) {
       for (const connections of each.connections) {
@@ -225,6 +235,7 @@ export async function benchmarkServe(context: BenchContext): Promise<void> {
     }
   } finally {
     for (const client of clients) client.kill();
+    await http.close();
   }
   failures.end();
 }

@@ -268,12 +268,12 @@ describe('bench: a small run', function () {
     run('serve', '--backend', 'cpu', '--quick', '--out', folder);
     const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/serve.json'), 'utf8')));
     deepStrictEqual(rows.map(({ id }) => id),
-      ['serve/health/2/batched', ...['batched', 'unbatched', 'in-process'].map((kind) => `serve/solve-8/2/${kind}`)]);
+      [...['batched', 'http'].map((kind) => `serve/health/2/${kind}`), ...['batched', 'unbatched', 'http', 'in-process'].map((kind) => `serve/solve-8/2/${kind}`)]);
     for (const { id, value, unit, figures } of rows) {
       ok(value > 0 && unit === '1/s', id);
       if (!id.endsWith('/in-process')) ok(['p50', 'p99', 'delay99', 'server', 'client'].every((name) => figures![name]! > 0), id);
     }
-    const [, batched, unbatched] = rows as [Row, Row, Row];
+    const [, , batched, unbatched] = rows as [Row, Row, Row, Row];
     deepStrictEqual([batched.peers!['unbatched'], unbatched.figures!['calls']], [unbatched.value, 1]);
     match(readFileSync(join(folder, 'cpu/serve.svg'), 'utf8'), /^<svg/);
   });
