@@ -327,6 +327,8 @@ export function neverEnds(s: Statement): boolean {
 export class Names {
   readonly #find: () => Iterable<string>;
   #found: Set<string> | undefined;
+  /** The last number tried behind a stem: those before it are taken. */
+  readonly #last = new Map<string, number>();
 
   /** @param find returns the names in use; called when the first new name is requested */
   constructor(find: () => Iterable<string>) {
@@ -348,9 +350,13 @@ export class Names {
 
   /** A new name that resembles the given one. */
   make(like: string): string {
-    const stem = like.replace(/_\d+$/, '');
     let name = like;
-    for (let i = 1; this.#taken.has(name); ++i) name = `${stem}_${i}`;
+    if (this.#taken.has(name)) {
+      const stem = like.replace(/_\d+$/, '');
+      let i = this.#last.get(stem) ?? 0;
+      do name = `${stem}_${++i}`; while (this.#taken.has(name));
+      this.#last.set(stem, i);
+    }
     this.#taken.add(name);
     return name;
   }
@@ -368,4 +374,14 @@ export function mapProgram(program: Program, f: (body: Body, of: KernelFunction)
     const body = f(each.body, each);
     return body === each.body ? each : { ...each, body };
   });
+}
+
+/** A pass over bodies that remembers what it has made of each: passes run again on what others have left as it was. */
+export function remembering(pass: (body: Body) => Body): (body: Body) => Body {
+  const known = new WeakMap<Body, Body>();
+  return (body) => {
+    let made = known.get(body);
+    if (made === undefined) known.set(body, made = pass(body));
+    return made;
+  };
 }

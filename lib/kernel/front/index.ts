@@ -7,7 +7,7 @@ import type { FunctionSource, Node } from './source.ts';
 import { runStatements } from './statements.ts';
 import { computed, Scope, type Services, type Staged } from './values.ts';
 
-export { FunctionSource, tokensOf } from './source.ts';
+export { FunctionSource } from './source.ts';
 export { Lowering } from './lowering.ts';
 export * from './values.ts';
 export { callFunction } from './calls.ts';

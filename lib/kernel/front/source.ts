@@ -74,26 +74,6 @@ export class FunctionSource {
   }
 }
 
-/**
- * A text that is the same for functions that differ by nothing but comments and space. Line breaks count, because they may end statements.
- * A text that is no JavaScript is given back as it is.
- */
-export function tokensOf(text: string): string {
-  const { tokenizer } = createRequire(import.meta.url)('acorn') as typeof acorn;
-  const parts: string[] = [];
-  let end = 0;
-  try {
-    for (const token of tokenizer(text, { ecmaVersion: 2022 })) {
-      const isBroken = /[\n\r\u2028\u2029]/.test(text.slice(end, token.start));
-      parts.push(isBroken ? '\n' : ' ', text.slice(token.start, token.end));
-      end = token.end;
-    }
-  } catch {
-    return text;
-  }
-  return parts.join('');
-}
-
 function textOf(argument: string, given: unknown): string {
   const text = typeof given === 'function' ? Function.prototype.toString.call(given) : given;
   const wrong = (what: string, hint: string): FunctionError =>

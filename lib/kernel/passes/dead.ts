@@ -1,7 +1,8 @@
 // Removes dead code: values and arrays that are never read, and unreachable code.
 import type { Body, Buffer, Expression, Label, Local, Program, Statement } from '../ir.ts';
 import {
-  buffersIn, eachChild, eachExpressionOf, loadedIn, localsSetBy, mapBody, mapFunctions, neverEnds, walkBody,
+  buffersIn, eachChild, eachExpressionOf, loadedIn, localsSetBy, mapBody, mapFunctions, neverEnds, remembering,
+  walkBody,
 } from '../visit.ts';
 import { isLeft } from './clone.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -117,15 +118,14 @@ function withoutWrites(body: Body): Body {
   } });
 }
 
+const withoutDead = remembering((body) => withoutWrites(new Liveness().body(body, new Set())[0]));
+
 /** Removes code without effect from each function: unread sets, writes that are never loaded, empty loops. */
 export function dropDead(program: Program): Program {
   return mapFunctions(program, (f) => {
     let { body } = f;
-    for (;;) {
-      const made = withoutWrites(new Liveness().body(body, new Set())[0]);
-      if (made === body) break;
-      body = made;
-    }
+    for (let made = withoutDead(body); made !== body; made = withoutDead(body)) body = made;
+    if (body === f.body && f.buffers.length === 0) return f;
     const used = buffersIn(body);
     const buffers = f.buffers.filter((buffer) => used.has(buffer));
     return body === f.body && buffers.length === f.buffers.length ? f : { ...f, body, buffers };

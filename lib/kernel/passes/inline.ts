@@ -59,14 +59,19 @@ function hasReturn(body: Body): boolean {
   return found;
 }
 
-/** Inlines the functions that `isInlined` selects; the functions themselves remain (see dropUnreached). */
-export function inlineCalls(program: Program, isInlined: (f: KernelFunction) => boolean = () => true): Program {
+/**
+ * Inlines the functions that `isInlined` selects; the functions themselves remain (see dropUnreached). `into`: the functions whose calls are
+ * replaced; default all.
+ */
+export function inlineCalls(
+  program: Program, isInlined: (f: KernelFunction) => boolean = () => true, into: (f: KernelFunction) => boolean = () => true,
+): Program {
   const inlined = new Map<string, KernelFunction>();
   const functions: KernelFunction[] = [];
   for (const f of program.functions) {
     // The names of previously inlined buffers are in use too.
     const inliner = new Inliner(inlined, Names.of({ ...program, functions: [...functions, ...program.functions] }, f));
-    const body = inliner.body(f.body);
+    const body = into(f) ? inliner.body(f.body) : f.body;
     const made = body === f.body ? f : { ...f, body, buffers: [...f.buffers, ...inliner.buffers] };
     if (isInlined(f)) inlined.set(f.name, made);
     functions.push(made);

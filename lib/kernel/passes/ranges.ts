@@ -4,7 +4,7 @@ import {
   bool, lanesOf, load, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type Local, type Program, type Range,
   type Statement, type StatementOf,
 } from '../ir.ts';
-import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram } from '../visit.ts';
+import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram, remembering } from '../visit.ts';
 
 const whole: Range = [-2147483648, 2147483647];
 
@@ -297,8 +297,10 @@ function joined(a: Bounds, b: Bounds): Bounds {
   }));
 }
 
+const ranged = remembering((body) => new RangePass().body(body));
+
 /** Applies range analysis: drops guards and comparisons that are decided, marks arithmetic that cannot wrap, splits indices. */
 export function useRanges(program: Program): Program {
-  return mapProgram(program, (body) => new RangePass().body(body));
+  return mapProgram(program, ranged);
 }
 

@@ -1,6 +1,6 @@
 // Constant propagation: locals are replaced by known values, and branches and loops with a known outcome are removed.
 import { valueOf, type Body, type Expression, type Label, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
-import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram, neverEnds } from '../visit.ts';
+import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram, neverEnds, remembering } from '../visit.ts';
 import { isLeft } from './clone.ts';
 import { fold } from './fold.ts';
 import { required } from '../../core/known.ts';
@@ -147,7 +147,9 @@ function common(a: Known, b: Known): Known {
   return new Map([...a].filter(([local, value]) => isEqual(value, b.get(local))));
 }
 
+const simplified = remembering((body) => new Simplifier().body(body));
+
 /** Replaces locals by known values, folds expressions, and drops branches that are not taken. */
 export function simplify(program: Program): Program {
-  return mapProgram(program, (body) => new Simplifier().body(body));
+  return mapProgram(program, simplified);
 }

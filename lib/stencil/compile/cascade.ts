@@ -90,7 +90,7 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
     if (groups.length === 0) {
       if (calls.length === 0) break;
       const top = new Set(calls.map(({ callee }) => callee));
-      program = tidy(inlineCalls(program, ({ name }) => top.has(name)));
+      program = tidy(inlineCalls(program, ({ name }) => top.has(name), (f) => f === point));
       continue;
     }
     const locals = new Map<string, Local>();

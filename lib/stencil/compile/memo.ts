@@ -1,6 +1,5 @@
 // What compiling has made in this process: equations are often run again, with other numbers or on other grids.
 import { Latest } from '../../core/latest.ts';
-import { tokensOf } from '../../kernel/front/index.ts';
 import type { Equation } from '../types.ts';
 import { stencilProgram } from './program.ts';
 import type { StencilProgram, Target } from './stages.ts';
@@ -11,14 +10,13 @@ const made = new WeakMap<StencilProgram, Latest<unknown>>();
 /** Things that are kept for a program. */
 const mostOfProgram = 16;
 
-/** Functions count by their tokens: programs depend on nothing else of them. */
+/** Functions count by their texts. */
 function keyOf({ dimensions, fields, parameters, coefficients, method, definition }: Equation, target: Target): string {
   const { rate, step, admissible, speed, diffusivity, functions } = definition as unknown as Readonly<Record<string, unknown>>;
   const all = [dimensions, fields, parameters, coefficients, method, rate, step, admissible, speed, diffusivity, functions, target];
   return JSON.stringify(all, (_, value: unknown) => {
-    if (typeof value === 'function') return tokensOf(Function.prototype.toString.call(value));
-    if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
-    return typeof value === 'string' && value.includes('(') ? tokensOf(value) : value;
+    if (typeof value === 'function') return Function.prototype.toString.call(value);
+    return typeof value === 'number' ? Object.is(value, -0) ? '-0' : String(value) : value;
   });
 }
 

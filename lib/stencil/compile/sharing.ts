@@ -84,7 +84,7 @@ function find(stage: Stage, s: number): Shared | undefined {
     const groups = groupsOf(point, heavy, inputOf, dimensions);
     if (groups.length > 0) return parted(program, groups, inputOf, s);
     const top = new Set(calls.map(({ callee }) => callee));
-    program = tidy(inlineCalls(program, ({ name }) => top.has(name)));
+    program = tidy(inlineCalls(program, ({ name }) => top.has(name), (f) => f === point));
   }
   return undefined;
 }
