@@ -60,8 +60,8 @@ function hasReturn(body: Body): boolean {
 }
 
 /**
- * Inlines the functions that `isInlined` selects; the functions themselves remain (see dropUnreached). `into`: the functions whose calls are
- * replaced; default all.
+ * Inlines the functions that `isInlined` selects; the functions themselves remain (see dropUnreached). `into`: the functions whose calls
+ * are replaced; default all.
  */
 export function inlineCalls(
   program: Program, isInlined: (f: KernelFunction) => boolean = () => true, into: (f: KernelFunction) => boolean = () => true,
