@@ -26,18 +26,26 @@ function byName(given: unknown, names: readonly string[], argument: string): rea
   return names.map((name) => (Object.hasOwn(given, name) ? given[name] : undefined));
 }
 
+/** The centres of the cells along an axis. */
+function centres(n: number, spacing: number, origin: number): Float64Array {
+  const places = new Float64Array(n);
+  for (let i = 0; i < n; i += 1) places[i] = (i + 0.5) * spacing + origin;
+  return places;
+}
+
 function fromFunction(f: (...place: number[]) => unknown, { shape, cells, spacing, origin }: Places, to: RealArray, name: string): void {
-  const indices = shape.map(() => 0);
-  for (let cell = 0; cell < cells; cell += 1) {
-    const place = indices.map((index, axis) => (index + 0.5) * elementAt(spacing, axis) + elementAt(origin, axis));
-    const value: unknown = f(...place);
-    if (!Number.isFinite(value)) throw refusal(name, `a function that gives finite numbers`,
-      `${describeValue(value)} at (${place.join(', ')})`);
-    to[cell] = value as number;
-    for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
-      const next = elementAt(indices, axis) + 1;
-      indices[axis] = next === elementAt(shape, axis) ? 0 : next;
-      if (indices[axis] !== 0) break;
+  const places = shape.map((n, axis) => centres(n, elementAt(spacing, axis), elementAt(origin, axis)));
+  const along = required(places.at(-1)), rowLength = along.length;
+  for (let first = 0; first < cells; first += rowLength) {
+    const row = first / rowLength, middle = shape.length === 3 ? elementAt(shape, 1) : 1;
+    const outer = places.slice(0, -1).map((at, axis) => elementAt(at, axis === 0 ? Math.floor(row / middle) : row % middle));
+    const [z = 0, y = 0] = outer;
+    for (let i = 0; i < rowLength; i += 1) { // without arrays of arguments: this runs for every cell
+      const x = elementAt(along, i);
+      const value: unknown = outer.length === 0 ? f(x) : outer.length === 1 ? f(z, x) : f(z, y, x);
+      if (!Number.isFinite(value)) throw refusal(name, `a function that gives finite numbers`,
+        `${describeValue(value)} at (${[...outer, x].join(', ')})`);
+      to[first + i] = value as number;
     }
   }
 }

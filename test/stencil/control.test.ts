@@ -44,6 +44,27 @@ describe('stencil: runs', function () {
     await assert.rejects(endless.finish(), ArgumentError);
   });
 
+  it('begin with functions of the centres of cells, and say where one gives no finite number', async () => {
+    const at = (...place: number[]): number => place.reduce((sum, x) => sum * 16 + x, 0);
+    for (const shape of [[5], [3, 4], [1, 7], [2, 3, 4], [4, 1, 3]]) {
+      const equation = stencil.define({ dimensions: shape.length as 1, fields: ['u'], rate: () => ({ u: 0 }) });
+      const given = { shape, spacing: shape.map((_, axis) => 1 + axis / 4), origin: shape.map((_, axis) => axis - 1), dt: 1, backend: 'wasm' as const };
+      await using run = await stencil.simulate(equation, { ...given, initial: { u: at } });
+      const centre = (index: number, axis: number): number => (index + 0.5) * (1 + axis / 4) + axis - 1;
+      const expected: number[] = [];
+      const fill = (place: number[]): void => {
+        if (place.length === shape.length) expected.push(at(...place));
+        else for (let i = 0; i < (shape[place.length] ?? 0); i += 1) fill([...place, centre(i, place.length)]);
+      };
+      fill([]);
+      assert.deepEqual([...(await run.state()).u], expected);
+      const last = shape.map((n, axis) => centre(n - 1, axis));
+      const broken = (...place: number[]): number => (at(...place) === at(...last) ? NaN : 1);
+      await assert.rejects(stencil.simulate(equation, { ...given, initial: { u: broken } }), (error: unknown) =>
+        error instanceof ArgumentError && error.argument === 'initial.u' && error.message.includes(`(${last.join(', ')})`));
+    }
+  });
+
   it('continue from checkpoints bit for bit, on any backend, and only the same run', async () => {
     const path = join(folder, 'a.checkpoint');
     await using device = await openDevice({ backend: 'simt' });
