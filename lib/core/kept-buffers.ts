@@ -22,9 +22,12 @@ export class KeptBuffers<Kind extends ArrayBufferLike> {
   /** A buffer of at least so many bytes, and at most twice as many; its contents are undefined. Undefined: none is kept. */
   take(bytes: number): Kind | undefined {
     if (bytes < this.#leastBytes) return undefined;
-    const found = [...this.#free].find(({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes);
-    if (found !== undefined) this.#drop(found);
-    return found;
+    for (const buffer of this.#free) {
+      if (buffer.byteLength < bytes || buffer.byteLength > 2 * bytes) continue;
+      this.#drop(buffer);
+      return buffer;
+    }
+    return undefined;
   }
 
   /** Keeps a buffer. Nobody may use it any more. */

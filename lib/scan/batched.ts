@@ -1,6 +1,6 @@
 // How calls of scan share launches (core/batching): their rows one after the other.
 import { isReal } from '../core/arrays.ts';
-import { joined, partOf } from '../core/batching/parts.ts';
+import { giveBack, joined, partOf } from '../core/batching/parts.ts';
 import { batchable, loneBytes, outcomeOf, type Outcome, type TakenCall } from '../core/batching/rule.ts';
 import { DeviceArray, type Device } from '../core/device.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -23,10 +23,13 @@ batchable<Device>(scan, 'scan', ([values, given = {}], _target, owned) => {
   }
   const rest = { operator, exclusive, algorithm, depth, radix };
   const run = async (calls: readonly RowsCall[], device: Device, stop: AbortSignal | undefined): Promise<readonly Outcome[]> => {
-    const marks = call.flags === undefined ? {} : { flags: joined(calls.map((each) => each.flags as Uint8Array)) };
-    const all = await scan(joined(calls.map((each) => each.values)), {
+    const marks: { readonly flags?: Uint8Array } = call.flags === undefined ? {}
+      : { flags: joined(calls.map((each) => each.flags as Uint8Array)) };
+    const rows = joined(calls.map((each) => each.values));
+    const all = await scan(rows, {
       ...rest, ...marks, batch: batch * calls.length, device, ...(stop === undefined ? {} : { signal: stop }),
     });
+    giveBack(marks.flags === undefined ? [rows] : [rows, marks.flags]);
     return calls.map((each, index) => outcomeOf(() =>
       ({ result: partOf(all.result, index, calls.length, each.out, owned), info: { ...all.info, batch } })));
   };

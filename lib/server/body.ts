@@ -10,15 +10,39 @@ const mostAhead = 2 ** 22;
 /** Small bodies lie next to each other in memory of so many bytes: each piece of memory is work for the garbage collector. */
 const slabBytes = 2 ** 19, mostInSlab = 2 ** 16;
 
-let slab: Buffer | undefined;
-let slabUsed = 0;
-
-/** Memory of larger bodies serves again: the system takes longer to provide new memory than a body takes to be copied. */
+/** Memory of bodies serves again: the system takes longer to provide new memory than a body takes to be copied. */
 const kept = new KeptBuffers<ArrayBuffer>(mostInSlab);
 
-/** Says that nobody uses the body of a request any more. */
-export function giveBack(body: Buffer): void {
-  if (body.byteLength > mostInSlab) kept.give(body.buffer as ArrayBuffer);
+/** A piece of memory for small bodies. */
+interface Slab {
+  readonly memory: ArrayBuffer;
+  /** Bytes that have been given out. */
+  used: number;
+  /** Bodies in it that are in use. */
+  bodies: number;
+}
+
+let current: Slab | undefined;
+const slabs = new WeakMap<ArrayBufferLike, Slab>();
+
+function nextSlab(): Slab {
+  const slab = { memory: kept.take(slabBytes) ?? Buffer.allocUnsafeSlow(slabBytes).buffer, used: 0, bodies: 0 };
+  slabs.set(slab.memory, slab);
+  return slab;
+}
+
+/** Says that nobody uses the body of a request any more; at most once of each. */
+export function giveBack({ buffer, byteLength }: Buffer): void {
+  if (byteLength > mostInSlab) {
+    kept.give(buffer as ArrayBuffer);
+    return;
+  }
+  const slab = slabs.get(buffer);
+  if (slab === undefined) return;
+  slab.bodies -= 1;
+  if (slab.bodies > 0) return;
+  if (slab === current) slab.used = 0;
+  else kept.give(slab.memory);
 }
 
 /** Memory for `length` bytes, of which byte `aligned` has an address that is a multiple of 8. */
@@ -28,13 +52,11 @@ function memoryFor(length: number, aligned: number): Buffer {
     const memory = kept.take(length + alignment) ?? Buffer.allocUnsafeSlow(length + alignment).buffer;
     return Buffer.from(memory, shift, length);
   }
-  if (slab === undefined || slabUsed + alignment + length > slabBytes) {
-    slab = Buffer.allocUnsafeSlow(slabBytes);
-    slabUsed = 0;
-  }
-  const from = slabUsed + shift;
-  slabUsed = Math.ceil((from + length) / alignment) * alignment;
-  return slab.subarray(from, from + length);
+  if (current === undefined || current.used + alignment + length > slabBytes) current = nextSlab();
+  const from = current.used + shift;
+  current.used = Math.ceil((from + length) / alignment) * alignment;
+  current.bodies += 1;
+  return Buffer.from(current.memory, from, length);
 }
 
 /**

@@ -1,6 +1,6 @@
 // How calls of cubicSpline share launches (core/batching): the series of splines with the same knots, one after the other.
 import { isReal } from '../core/arrays.ts';
-import { joined, partOf } from '../core/batching/parts.ts';
+import { giveBack, joined, partOf } from '../core/batching/parts.ts';
 import { batchable, loneBytes, type Outcome, type TakenCall } from '../core/batching/rule.ts';
 import type { Device } from '../core/device.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -29,7 +29,9 @@ batchable<Device>(cubicSpline, 'tridiagonal.cubicSpline', ([x, y, given = {}]) =
       return ['spline', boundary, ...options.slopes, values.length, exact].join(' ');
     },
     together: async (device, calls, stop): Promise<readonly Outcome[]> => {
-      const all = await run(joined((calls as readonly SeriesCall[]).map((each) => each.y)), device, stop);
+      const series = joined((calls as readonly SeriesCall[]).map((each) => each.y));
+      const all = await run(series, device, stop);
+      giveBack([series]);
       return calls.map((each, index) => ({
         value: new CubicSpline(knots.slice(), (each as SeriesCall).y, partOf(all.curvature, index, calls.length), boundary),
       }));

@@ -1,7 +1,7 @@
 // How calls of solve, multiply and plans share launches (core/batching).
 import { isObject } from '../core/arrays.ts';
 import { batchable, loneBytes, type Outcome, type TakenCall } from '../core/batching/rule.ts';
-import { partOf } from '../core/batching/parts.ts';
+import { giveBack, partOf } from '../core/batching/parts.ts';
 import { DeviceArray, type Device } from '../core/device.ts';
 import type { Problem } from '../linear/problem.ts';
 import { SystemStatuses } from '../linear/status.ts';
@@ -137,8 +137,10 @@ async function solveJoined(
   calls: readonly PlainCall[], method: Partial<Method>, device: Device, signal: AbortSignal | undefined,
 ): Promise<readonly Outcome[]> {
   const [first] = calls as [PlainCall];
-  const options = { ...optionsOf(first, joinedArrays(calls), calls.length, device, signal), ...method };
+  const inputs = joinedArrays(calls);
+  const options = { ...optionsOf(first, inputs, calls.length, device, signal), ...method };
   const { solution, status, backwardError, info } = await solve(options as unknown as SolveOptions);
+  giveBack(Object.values(inputs));
   const { batch, rhsCount } = first.problem.shape;
   const count = batch * rhsCount;
   return partsOf(calls, ({ out, owned }, index) => {
@@ -165,7 +167,9 @@ batchable<Device>(multiply, 'tridiagonal.multiply', ([given], _, owned) => {
   const arrays = completeInputs({ lower, diagonal, upper }, { x: x as RealArray, ...before }, problem, owned && y === undefined);
   const { rest, key } = restOf('multiply', problem, options as unknown as Given, multiplyNames);
   const run = async (calls: readonly PlainCall[], device: Device, stop: AbortSignal | undefined): Promise<readonly Outcome[]> => {
-    const all = await multiply(optionsOf(call, joinedArrays(calls), calls.length, device, stop) as unknown as MultiplyOptions);
+    const inputs = joinedArrays(calls);
+    const all = await multiply(optionsOf(call, inputs, calls.length, device, stop) as unknown as MultiplyOptions);
+    giveBack(Object.values(inputs).filter((array) => array !== all.y));
     return partsOf(calls, ({ out }, index) =>
       ({ y: resultPart(all.y, index, calls.length, out, owned), info: { ...all.info, batch: problem.shape.batch } }));
   };
@@ -237,6 +241,7 @@ async function solveSides(plan: Plan, calls: readonly SideCall[], signal: AbortS
   const all = await plan.solve({
     rhs: rhs as RealArray, rhsCount: sides, ...(batch === 1 ? {} : { layout }), ...(signal === undefined ? {} : { signal }),
   });
+  giveBack([rhs as RealArray]);
   const across = <Kind extends Int32Array | Float64Array>(values: Kind, index: number): Kind =>
     values.filter((_, at) => at % sides === index) as Kind;
   return partsOf(calls, ({ out }, index) => {

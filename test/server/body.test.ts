@@ -1,8 +1,8 @@
 // Bodies of requests: whole, aligned, and refused when they are too large or have another length than announced.
-import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { readBody } from '../../lib/server/body.ts';
+import { giveBack, readBody } from '../../lib/server/body.ts';
 
 /** Reads a body that comes in parts of `step` bytes. */
 function read(
@@ -30,6 +30,24 @@ describe('bodies of requests', () => {
         }
       }
     }
+  });
+
+  it('lie in memory that serves again once all bodies in it were given back', async () => {
+    const bodies: Buffer[] = [];
+    for (let i = 0; i < 200; i += 1) bodies.push(await read(Buffer.alloc(9000, i), { step: 9000, announced: 9000, headerLength: i % 9 }));
+    for (const [i, body] of bodies.entries()) ok(body.every((byte) => byte === i), `body ${i} was written over`);
+    const memories = new Set(bodies.map(({ buffer }) => buffer));
+    const [, whole] = memories; // the first has bodies of other tests
+    const inWhole = bodies.filter(({ buffer }) => buffer === whole), [last] = inWhole;
+    for (const body of inWhole.slice(1)) giveBack(body);
+    const before: Buffer[] = [];
+    for (let i = 0; i < 100; i += 1) before.push(await read(Buffer.alloc(9000, 255), { step: 9000, announced: 9000 }));
+    ok(before.every(({ buffer }) => buffer !== whole) && last!.every((byte) => byte === bodies.indexOf(last!)));
+    giveBack(last!);
+    const after: Buffer[] = [];
+    for (let i = 0; i < 100; i += 1) after.push(await read(Buffer.alloc(9000, 255), { step: 9000, announced: 9000 }));
+    ok(after.some(({ buffer }) => buffer === whole));
+    ok(bodies.filter(({ buffer }) => buffer !== whole).every((body) => body.every((byte) => byte === bodies.indexOf(body))));
   });
 
   it('are refused over the limit, and with another length than announced', async () => {

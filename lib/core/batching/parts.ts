@@ -1,13 +1,24 @@
 // Arrays of several calls as one, and back.
 import type { TypedArray } from '../arrays.ts';
+import { KeptBuffers } from '../kept-buffers.ts';
 import { elementAt } from '../known.ts';
 
-/** Arrays of one length, one after the other. */
+/** Inputs of launches serve again: as garbage they would be collected several times a second. */
+const kept = new KeptBuffers<ArrayBuffer>(2 ** 12);
+
+/** Arrays of one length, one after the other, for one launch: {@link giveBack} takes them. */
 export function joined<Kind extends TypedArray>(arrays: readonly Kind[]): Kind {
   const first = elementAt(arrays, 0);
-  const all = new (first.constructor as new (length: number) => Kind)(first.length * arrays.length);
+  const bytes = first.byteLength * arrays.length;
+  const make = first.constructor as new (buffer: ArrayBuffer, from: number, length: number) => Kind;
+  const all = new make(kept.take(bytes) ?? new ArrayBuffer(2 ** Math.ceil(Math.log2(Math.max(1, bytes)))), 0, first.length * arrays.length);
   arrays.forEach((array, index) => { all.set(array as never, index * first.length); });
   return all;
+}
+
+/** Says that the launch has succeeded for which arrays were joined, so that nobody reads them any more. */
+export function giveBack(arrays: Iterable<TypedArray>): void {
+  for (const { buffer } of arrays) kept.give(buffer as ArrayBuffer);
 }
 
 /**

@@ -44,16 +44,16 @@ export function modelName(name: string, real: Real): string {
 
 /** Checks the names and data types of a request's inputs and the names of its parameters. */
 export function requireInputs({ name, inputs, parameters }: Model, request: InferRequest): void {
-  const known = inputs.map((input) => input.name).join(', ');
+  const known = (): string => inputs.map((input) => input.name).join(', ');
   for (const [given, { datatype }] of request.inputs) {
     const input = inputs.find((each) => each.name === given);
-    if (input === undefined) throw new RequestError(400, `model '${name}' has no input '${given}'; its inputs are ${known}`);
+    if (input === undefined) throw new RequestError(400, `model '${name}' has no input '${given}'; its inputs are ${known()}`);
     if (input.datatype !== datatype) {
       throw new RequestError(400, `input '${given}': model '${name}' takes ${input.datatype}, received ${datatype}`);
     }
   }
   const missing = inputs.find((input) => input.optional !== true && !request.inputs.has(input.name));
-  if (missing !== undefined) throw new RequestError(400, `model '${name}' needs the input '${missing.name}'; its inputs are ${known}`);
+  if (missing !== undefined) throw new RequestError(400, `model '${name}' needs the input '${missing.name}'; its inputs are ${known()}`);
   const strange = Object.keys(request.parameters).find((each) => !Object.hasOwn(parameters, each));
   if (strange !== undefined) {
     const list = Object.keys(parameters).join(', ');

@@ -103,7 +103,8 @@ async function answer(server: InferenceServer, model: Model, request: IncomingMe
     const inference = await infer(server, model, request.headers, body, departureOf(response));
     if (!server.isReady()) response.setHeader('connection', 'close');
     send(response, inference);
-    giveBack(body); // a call that failed may still have it
+    // A call that failed may still have it, and an output may be an input.
+    if (inference.parts.every(({ buffer }) => buffer !== body.buffer)) giveBack(body);
   } catch (error) {
     sendError(response, error, isRead);
   }
