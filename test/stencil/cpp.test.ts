@@ -90,6 +90,29 @@ describe('stencil: C++', function () {
     for (let seed = 3; seed < many + 3; seed += 2) await Promise.all([one(seed), one(seed + 1)]);
   });
 
+  it('reads rows where they are in memory, in tiles away from the boundaries, and keeps sums beside conditions along planes', async () => {
+    const waves = stencil.equations.wave;
+    const ripple = (x: number, y = 0, z = 0): number => Math.sin(x) + 0.3 * Math.cos(1.7 * y) - 0.2 * Math.sin(z);
+    const cases: readonly (readonly [stencil.Equation, readonly number[], stencil.Boundary, readonly [number, number, number]])[] = [
+      [heat as never, [21, 150], 'periodic', [7, 1, 27]],
+      [waves.equation(2) as never, [13, 171], { x: { low: 'mirror', high: 'odd-mirror' }, y: 'periodic' }, [4, 1, 31]],
+      [waves.equation(3) as never, [9, 40, 77], 'periodic', [4, 9, 20]],
+      [waves.equation(1) as never, [333], { x: { low: 'odd-mirror', high: 'outflow' } }, [1, 1, 49]],
+    ];
+    await Promise.all(cases.map(async ([equation, shape, boundary, tile]) => {
+      const parameters = Object.fromEntries(equation.parameters.map((name) => [name, 0.5]));
+      const initial = Object.fromEntries(equation.fields.map((name) => [name, ripple]));
+      const each = { equation, steps: 5, text: '', options: { shape, dt: 0.1, spacing: 1, boundary, initial, parameters } } as never as Case;
+      const expected = arranged(each, await after(each, { backend: 'wasm', threads: 1 }));
+      for (const depth of [1, 2]) {
+        const engine = await CppEngine.begin({ ...partsOf(each), threads: 2, shape: { depth, tile }, compiler: { effort: 1 } });
+        await engine.advance({ steps: 5, originTime: 0, from: 0, unit: 0.1, dt: 0.1 });
+        same(await engine.read(), expected, `${shape.join(' × ')}, ${depth} steps per pass`);
+        engine.dispose();
+      }
+    }));
+  });
+
   it('makes the fluxes that neighbours share once, in tiles of any size', async () => {
     const wave = (x: number, y = 0, z = 0): number => Math.sin(x) + 0.3 * Math.cos(1.7 * y) - 0.2 * z;
     const low = { kind: 'dirichlet', value: ({ t }: { t: number }) => 0.2 + t } as const;

@@ -33,11 +33,14 @@ const batch = 4;
 const groupAxis = ({ names: { dimensions } }: StencilProgram): number => [-1, 0, 1][dimensions - 1] ?? -1;
 
 /** Rows that the stages are compiled for at once: one, two or four. */
-function groupOf(made: StencilProgram, target: Target): 1 | 2 | 4 {
+export function groupOf(made: StencilProgram, target: Target): 1 | 2 | 4 {
   const least = Math.min(...made.stages.map(stageSize));
   if (groupAxis(made) < 0 || isStaged(made, target) || 2 * least > mostGrouped) return 1;
   return 4 * least <= mostGrouped ? 4 : 2;
 }
+
+/** Planes that a level takes at a time. */
+export const batchOf = (made: StencilProgram, target: Target): number => (groupOf(made, target) > 1 && groupAxis(made) === 0 ? batch : 1);
 
 /** Whether a stage is compiled for several rows at once. */
 const isGrouped = (stage: Stage, rows: number): boolean => rows > 1 && rows * stageSize(stage) <= mostGrouped;
@@ -216,7 +219,7 @@ function constantsText(made: StencilProgram, target: Target, ghosts: readonly Gh
     `  static constexpr int kInner[3] = ${list(ranked(reach.map((_, axis) => innerOf(ghosts, axis)), 0))};`,
     `  static constexpr bool kStaged = ${isWhole}, kLimited = ${made.limit !== undefined}, kChecksAll = ${checksAll(made)};`,
     `  static constexpr bool kWraps[3] = ${list(wraps)}, kPeriodic[3] = ${list(wraps.map((each) => each && !isWhole))};`,
-    `  static constexpr int kGroup = ${group}, kGroupAxis = ${axis}, kBatch = ${group > 1 && axis === 0 ? batch : 1};`,
+    `  static constexpr int kGroup = ${group}, kGroupAxis = ${axis}, kBatch = ${batchOf(made, target)};`,
     `  static constexpr bool groups(int s) { return ${which((s) => isGrouped(required(stages[s]), group))}; }`,
     `  static constexpr int kFaces = ${Math.max(0, ...faces)};`,
     `  static constexpr bool shares(int s) { return ${which((s) => required(faces[s]) > 0)}; }`,

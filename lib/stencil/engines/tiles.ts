@@ -1,7 +1,7 @@
 // How the CPU cuts a grid for passes of several steps: tiles whose levels stay in the cache of a core, and as many of them as threads need.
 import { required } from '../../core/known.ts';
 import { readBytesSync } from '../../core/files.ts';
-import { isStaged, marginsOf, ranked } from '../compile/blocked.ts';
+import { batchOf, groupOf, isStaged, marginsOf, ranked } from '../compile/blocked.ts';
 import { sharedOf } from '../compile/sharing.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import { isPeriodic } from '../compile/scheme.ts';
@@ -29,9 +29,9 @@ function cacheBytes(): number {
   return known = known > 0 ? known : 2 ** 20;
 }
 
-// What a pass costs on a core, in nanoseconds: an addition in vector code, loads and stores of a cell by a stage, a call for a row, and a
+// What a pass costs on a core, in nanoseconds: an addition in vector code, loads and stores of a cell by a stage, a call for rows, and a
 // byte of memory when all cores read and write.
-const operation = 0.025, access = 0.08, rowCall = 50, memoryByte = 0.14;
+const operation = 0.025, access = 0.08, rowCall = 50, memoryByte = 0.06;
 
 /** Parts of an extent that are of about the same size and not larger than wanted. */
 const divided = (extent: number, wanted: number): number => Math.ceil(extent / Math.ceil(extent / wanted));
@@ -55,8 +55,11 @@ interface Costs {
   /** Nanoseconds of memory for a cell and pass, and for a cell and step. */
   readonly perPass: number;
   readonly perStep: number;
-  /** Bytes that are kept of a level for each cell of a plane. */
+  /** Nanoseconds of calls for a row and step. */
+  readonly calls: number;
+  /** Bytes that are kept for each cell of a plane: of a step's levels, and of those that are at work. */
   readonly kept: number;
+  readonly open: number;
 }
 
 function costsOf(made: StencilProgram, target: Target): Costs {
@@ -64,33 +67,37 @@ function costsOf(made: StencilProgram, target: Target): Costs {
   const bytes = names.precision === 'f32' ? 4 : 8, fields = names.fields.length, coefficients = names.coefficients.length;
   const margins = marginsOf(made, target);
   const faces = Math.max(0, ...stages.map((stage, s) => sharedOf(stage, s)?.common.f.results.length ?? 0));
-  const count = (is: boolean): number => Number(is);
-  const planes = margins[0] + ranked(reach, 0)[0] + 1 + count(stages.some(({ readsStart }) => readsStart))
-    + count(stages.some(({ writesSum }) => writesSum));
+  // As runtime/rings.h has them.
+  const lastStart = Math.max(0, ...stages.map(({ readsStart }, at) => (readsStart ? at + 1 : 0)));
+  const own = margins[0] + ranked(reach, 0)[0];
+  const sums = stages.filter(({ writesSum }) => writesSum).length;
+  const kept = stages.length * own + Math.max(0, lastStart * margins[0] - own) + sums * margins[0];
+  const open = (2 + Number(lastStart > 1) + 2 * Number(sums > 0)) * batchOf(made, target);
   return {
     stages: stages.length, margins, periodic: ranked(reach.map((_, axis) => isPeriodic(target, axis)), false),
     work: stages.reduce((sum, { point: { f, inputs } }) =>
       sum + (bytes / 8) * (operation * operations(f) + access * Math.max(1, inputs.length / 4)), 0),
-    perPass: memoryByte * bytes * 2 * fields, perStep: memoryByte * bytes * coefficients, kept: (planes * fields + 2 * faces) * bytes,
+    perPass: memoryByte * bytes * 2 * fields, perStep: memoryByte * bytes * coefficients,
+    calls: (rowCall * stages.length) / groupOf(made, target), kept: (kept * fields + 2 * faces * stages.length) * bytes,
+    open: (open * fields + 2 * faces) * bytes,
   };
 }
 
 /** Nanoseconds per cell and step of a thread. */
 function predict(
-  { stages, margins, periodic, work, perPass, perStep, kept }: Costs, shape: readonly number[], members: number, threads: number,
-  { depth, tile }: TileShape,
+  { stages, margins, periodic, work, perPass, perStep, calls, kept, open }: Costs, shape: readonly number[], members: number,
+  threads: number, { depth, tile }: TileShape,
 ): number {
   const levels = depth * stages;
   const around = tile.map((cells, axis) =>
     (cells < required(shape[axis]) || periodic[axis] === true ? levels * required(margins[axis]) : 0));
   const wide = (axis: number): number => required(tile[axis]) + 2 * required(around[axis]);
-  const slots = margins[0] === 0 ? Math.min(levels, stages + 1) : levels;
-  const spilled = (slots * kept * wide(1) * wide(2)) / (0.5 * cacheBytes());
+  const spilled = (((margins[0] === 0 ? 0 : depth * kept) + open) * wide(1) * wide(2)) / (0.5 * cacheBytes());
   const redundant = tile.reduce((all, cells, axis) => all * ((cells + required(around[axis])) / cells), 1);
   const tiles = shape.reduce((all, extent, axis) => all * Math.ceil(extent / required(tile[axis])), members);
   // Threads are not equally fast: the last tiles are waited for.
   const idle = (Math.ceil(tiles / threads) * threads) / tiles + (threads > 1 ? (0.15 * threads) / tiles : 0);
-  const computed = work * Math.min(3, Math.sqrt(Math.max(1, spilled))) + perStep + (rowCall * stages) / wide(2);
+  const computed = work * Math.min(3, Math.sqrt(Math.max(1, spilled))) + perStep + calls / wide(2);
   return idle * (redundant * computed + perPass / depth);
 }
 

@@ -1,6 +1,6 @@
 // Several steps per pass over memory, tile by tile. A tile moves through the planes of the grid (in two dimensions a plane is one row, in
 // one dimension there is one plane); every stage of every step, a level, follows `margin` planes behind the one before it. Of each level
-// only the planes that others still read are kept, in a ring that stays in the cache. Cells around a tile are computed by its neighbours
+// only the planes that others still read are kept (rings.h), and stay in the cache. Cells around a tile are computed by its neighbours
 // too, so that no tile waits for another.
 //
 // Planes, rows and columns beyond a boundary are stored next to the others, and made from them once they are there: first planes, then
@@ -36,6 +36,11 @@ class Blocked {
   const Grid& grid_;
   Level* levels_;
   int count_, base_row_, base_column_, rows_, stride_;
+  /// Planes that no level has.
+  Real** free_;
+  int free_count_;
+  /// Whether the first level is read where it is in memory.
+  bool direct_;
   bool good_ = true;
   Real* rates_;
   double rate_ = 0;
@@ -67,26 +72,25 @@ class Blocked {
     stride_ = Kept::stride_of(*pass.shape);
     base_row_ = tile.low[1] - count_ * S::kMargin[1] - S::kReach[1];
     base_column_ = tile.low[2] - Kept::border_of(count_);
-    const size_t plane = (size_t)rows_ * stride_;
-    Real* const memory = (Real*)((char*)levels_ + Kept::aligned((pass.shape->depth * kStages + 1) * sizeof(Level)));
-    size_t used = 0;
+    const int levels = pass.shape->depth * kStages;
+    free_ = (Real**)((char*)levels_ + Kept::aligned((levels + 1) * sizeof(Level)));
+    free_count_ = Kept::planes_of(levels);
+    const size_t plane = Kept::plane_of(*pass.shape);
+    Real* const memory = (Real*)((char*)free_ + Kept::aligned(free_count_ * sizeof(Real*)));
+    Real* const faces = memory + kFields * free_count_ * plane;
+    for (int i = 0; i < free_count_; ++i) free_[i] = memory + kFields * i * plane;
     for (int at = 0; at <= count_; ++at) {
       Level& level = levels_[at];
-      const int phase = at % kStages;
-      level.planes = Kept::planes_of(phase);
-      level.sum_planes = Kept::sum_planes_of(phase);
-      if (kPlaneMargin == 0) used = (size_t)(at % (kStages + 1)) * Kept::largest_planes() * plane;
-      level.y = memory + used;
-      level.sum = level.y + kFields * level.planes * plane;
-      level.faces = level.sum + kFields * level.sum_planes * plane;
-      used += (kFields * (level.planes + level.sum_planes) + 2 * S::kFaces) * plane;
       for (int axis = 0; axis < 3; ++axis) {
         const int margin = (count_ - at) * S::kMargin[axis];
         const bool periodic = S::kPeriodic[axis];
         level.low[axis] = periodic ? tile.low[axis] - margin : larger(0, tile.low[axis] - margin);
         level.high[axis] = periodic ? tile.high[axis] + margin : smaller(grid_.n[axis], tile.high[axis] + margin);
       }
-      level.origin = level.sum_origin = level.low[0];
+      level.faces = faces + (kPlaneMargin == 0 ? 0 : at) * 2 * S::kFaces * plane;
+      level.row_stride = stride_;
+      level.field_stride = plane;
+      level.origin = -(int64_t)base_row_ * stride_ - base_column_;
     }
     for (int at = 0; at < count_; ++at) {
       for (int axis = 0; axis < 3; ++axis) {
@@ -95,6 +99,14 @@ class Blocked {
         levels_[at].ghost_low[axis] = open && levels_[at + 1].low[axis] < reach;
         levels_[at].ghost_high[axis] = open && levels_[at + 1].high[axis] > grid_.n[axis] - reach;
       }
+      Kept::begin(levels_[at], at);
+    }
+    direct_ = Kept::is_direct(levels_[0], grid_);
+    if (direct_) {
+      levels_[0].y.last = -1;
+      levels_[0].row_stride = grid_.n[2];
+      levels_[0].field_stride = grid_.cells;
+      levels_[0].origin = 0;
     }
     for (int at = 1; at <= count_; ++at) {
       const int s = stage_of(at);
@@ -115,18 +127,16 @@ class Blocked {
     for (int i = 0; i < S::kParameters; ++i) q[4 + i] = parameters[i];
   }
 
-  /// A cell of a ring. The plane is one that the ring has, or one of the next.
-  Real* cell(Real* ring, int planes, int origin, int field, int plane, int row, int column) const {
-    const int from = plane - origin;
-    const int slot = from < 0 ? from + planes : from >= planes ? from - planes : from;
-    const int64_t at = (int64_t)(field * planes + slot) * rows_ + (row - base_row_);
-    return ring + at * stride_ + (column - base_column_);
-  }
   Real* y_cell(const Level& of, int field, int plane, int row, int column) const {
-    return cell(of.y, of.planes, of.origin, field, plane, row, column);
+    return of.y[plane] + (field * of.field_stride + row * of.row_stride + column + of.origin);
   }
   Real* sum_cell(const Level& of, int field, int plane, int row, int column) const {
-    return cell(of.sum, of.sum_planes, of.sum_origin, field, plane, row, column);
+    return of.sum[plane] + (((int64_t)field * rows_ + row - base_row_) * stride_ + column - base_column_);
+  }
+
+  template <class Planes>
+  void take(Planes& ring, int plane) {
+    ring.take(plane, free_[--free_count_]);
   }
 
   int64_t inside(int field, int plane, int row, int column) const {
@@ -168,7 +178,14 @@ class Blocked {
   void run() {
     const int end = tile_.high[0] + count_ * kPlaneMargin;
     for (int front = levels_[0].low[0]; front < end; front += S::kBatch) {
-      for (int level = 0; level <= count_; ++level) advance_level(level, front - level * kPlaneMargin);
+      for (int level = 0; level <= count_; ++level) {
+        ask(front + S::kBatch, level);
+        advance_level(level, front - level * kPlaneMargin);
+        for (int from = larger(0, level - kStages); from <= level && from < count_; ++from) {
+          levels_[from].y.give(level, free_, free_count_);
+          levels_[from].sum.give(level, free_, free_count_);
+        }
+      }
     }
   }
 
@@ -186,24 +203,19 @@ class Blocked {
     const int end = first + S::kBatch;
     for (int plane = first, planes; plane < end; plane += planes) {
       planes = together(at, 0, plane, end);
-      turn(level, plane);
       if (is_inside(level, plane)) {
+        for (int i = 0; i < planes && at < count_; ++i) {
+          if (at > 0 || !direct_) take(level.y, plane + i);
+          if (Kept::has_sum(at % kStages)) take(level.sum, plane + i);
+        }
         if (at == 0) load(plane);
         else compute(at, plane, planes);
       }
-      for (int i = 0; i < planes && at < count_; ++i) {
-        turn(level, plane + i);
-        add_beyond(at, plane + i);
-      }
+      for (int i = 0; i < planes && at < count_; ++i) add_beyond(at, plane + i);
     }
   }
 
   static bool is_inside(const Level& level, int plane) { return plane >= level.low[0] && plane < level.high[0]; }
-
-  static void turn(Level& level, int plane) {
-    if (plane - level.origin >= level.planes) level.origin += level.planes;
-    if (plane - level.sum_origin >= level.sum_planes) level.sum_origin += level.sum_planes;
-  }
 
   /// What is beyond boundaries, once a plane is there.
   void add_beyond(int at, int plane) {
@@ -217,23 +229,44 @@ class Blocked {
     if (level.ghost_high[0] && k >= 1 && k <= S::kReach[0]) add_plane(at, 1, k);
   }
 
-  /// Asks for a part of a row that is wanted one turn later: memory answers while the levels are computed.
+  /// Asks for what is wanted one turn later, from the front on: each level for a part of the columns, because a core waits with more
+  /// than a few lines on their way.
+  void ask(int front, int part) {
+    if (kPlaneMargin == 0) return;
+    const int last = front - count_ * kPlaneMargin;
+    for (int i = 0; i < S::kBatch; ++i) {
+      if (is_inside(levels_[0], front + i)) fetch<0>(levels_[0], (const Real*)pass_.from, front + i, part);
+      if (is_inside(levels_[count_], last + i)) fetch<1>(levels_[count_], (const Real*)pass_.to, last + i, part);
+    }
+  }
+
   template <int kWrites>
-  static void fetch(const Real* from, int count) {
-    for (int i = 0; i < count; i += kLine) __builtin_prefetch(from + i, kWrites);
+  void fetch(const Level& level, const Real* of, int plane, int part) {
+    const int low = level.low[2], high = level.high[2], width = kLine * ((Kept::lines(high - low) + count_) / (count_ + 1));
+    const int begin = low + part * width, end = smaller(high, begin + width);
+    for (int row = level.low[1]; row < level.high[1] && begin < end; ++row) {
+      each_part(begin, end, [&](int, int count, int index) {
+        for (int field = 0; field < kFields; ++field) {
+          const Real* const from = of + inside(field, index_of(0, plane), index_of(1, row), index);
+          for (int j = 0; j < count; j += kLine) __builtin_prefetch(from + j, kWrites);
+        }
+      });
+    }
   }
 
   void load(int plane) {
-    const Level& level = levels_[0];
+    Level& level = levels_[0];
     const Real* const from = (const Real*)pass_.from;
-    const int source = index_of(0, plane), next = plane + S::kBatch;
-    const bool has_next = next < level.high[0];
+    const int source = index_of(0, plane);
+    if (direct_) {
+      level.y[plane] = (Real*)from + inside(0, source, 0, 0);
+      return;
+    }
     for (int field = 0; field < kFields; ++field) {
       for (int row = level.low[1]; row < level.high[1]; ++row) {
         const Real* const line = from + inside(field, source, index_of(1, row), 0);
         each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
           memcpy(y_cell(level, field, plane, row, column), line + index, count * sizeof(Real));
-          if (has_next) fetch<0>(from + inside(field, index_of(0, next), index_of(1, row), index), count);
         });
       }
     }
@@ -276,11 +309,6 @@ class Blocked {
   void look(int at, int plane, int row, int column, int count) {
     const Level& level = levels_[at];
     const bool is_last = stage_of(at) == S::kStages - 1, is_checked = is_last && (S::kChecksAll || at == count_);
-    if (at == count_ && plane + S::kBatch < level.high[0]) {
-      for (int field = 0; field < kFields; ++field) {
-        fetch<1>((const Real*)pass_.to + inside(field, plane + S::kBatch, row, column), count);
-      }
-    }
     if (is_checked && !S::check(Place<Blocked>{*this, at, plane, row, column}, count, grid_.n, level.q)) good_ = false;
     if (S::kLimited && is_last && at == count_ && pass_.limits != nullptr) {
       take_rates((const Real*)pass_.to, plane, row, column, count);
@@ -292,6 +320,7 @@ class Blocked {
   void add_plane(int at, int side, int k) {
     const Level& level = levels_[at];
     const int plane = side == 0 ? -k : grid_.n[0] - 1 + k;
+    take(levels_[at].y, plane);
     for (int row = level.low[1]; row < level.high[1]; ++row) add_row(at, 0, side, k, plane, row);
     add_edges(at, plane);
   }

@@ -73,7 +73,7 @@ struct Block {
 
   Block() = default;
   explicit Block(size_t bytes) {
-    const size_t page = bytes >= (size_t)1 << 22 ? (size_t)1 << 21 : 64;
+    const size_t page = bytes >= (size_t)1 << 18 ? (size_t)1 << 21 : 64;
     const size_t whole = (bytes + page - 1) / page * page;
     data = aligned_alloc(page, std::max(whole, page));
     if (data == nullptr) throw std::bad_alloc();
