@@ -59,10 +59,15 @@ async function jobFiles(paths: readonly string[]): Promise<string[]> {
   return files;
 }
 
+const ensembleNames = ['auto', 'yes', 'no'] as const;
+/** What they stand for. */
+const ensembles = { auto: 'auto', yes: true, no: false } as const;
+
 const runOptions = {
   results: { type: 'string', default: 'warploom-results', takes: 'folder' }, backend: { type: 'string', values: backendNames },
   again: { type: 'boolean', default: false }, 'follow-links': { type: 'boolean', default: false },
-  parallel: { type: 'string' }, shard: { type: 'string' }, 'keep-going': { type: 'boolean', default: false },
+  parallel: { type: 'string' }, shard: { type: 'string' }, ensemble: { type: 'string', values: ensembleNames },
+  'keep-going': { type: 'boolean', default: false },
   status: { type: 'boolean', default: false }, 'dry-run': { type: 'boolean', default: false },
 } as const satisfies Options;
 
@@ -117,6 +122,8 @@ stencil (an equation of your own, in one to three dimensions), denoise, segment,
       --parallel N    run N items of a sweep at a time, each in a process of its own; same results
       --shard I/N     run part I of N of each sweep: for machines that share the work
                       (--results is a folder that all of them see; see examples/slurm)
+      --ensemble E    auto, yes or no: whether items of kind stencil that differ in parameters and initial
+                      values only are computed together (default auto: if they are small); same results
       --keep-going    when an item fails, run the others all the same
       --status        run nothing: show how far every item is
       --dry-run       check everything and list what would run, resume or be skipped, without running it
@@ -146,11 +153,12 @@ Exit codes: 0 success; 1 something failed; 2 invalid flags or job file; 3 device
     if (values['dry-run']) return await dryRun(jobs, values.results, again, context);
     const parallel = integerFlag('parallel', values.parallel, 1, 256);
     const shard = shardFlag(values.shard);
+    const ensemble = ensembles[choiceFlag('ensemble', values.ensemble, ensembleNames) ?? 'auto'];
     const onProgress = watcher(context);
     const results: ItemResult[] = [];
     for (const job of jobs) {
       results.push(...await runJob(job, {
-        results: values.results, again, followLinks, keepGoing, signal: context.signal, onProgress,
+        results: values.results, again, followLinks, keepGoing, ensemble, signal: context.signal, onProgress,
         ...(parallel === undefined ? {} : { parallel }), ...(shard === undefined ? {} : { shard }),
       }));
     }

@@ -28,6 +28,7 @@ export const zarrFields = {
 export const pictureFields = {
   colours: z.enum(['shared', 'own']).optional()
     .describe('whether the maps of a sweep\'s items share one range of colours (default), or each item has its own'),
+  pictures: z.boolean().optional().describe('whether items draw pictures and films (default), which takes longer than small runs'),
 };
 
 /** Fields of every job. */

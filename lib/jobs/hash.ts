@@ -4,23 +4,12 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { FileError, refusal } from '../core/errors.ts';
 import { describeFile, hashFile, isAbsent, listFolder } from '../core/files.ts';
+import { canonical } from './canonical.ts';
 import type { InputFile, Resolve } from './kind.ts';
 import { kindOf, type Job } from './kinds/index.ts';
 
 /** Fields of a job file that do not affect results. */
 const idleFields: readonly string[] = ['$schema', 'sweep', 'colours'];
-
-/** JSON with sorted fields, so that equal values have equal text. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const fields = Object.entries(value).filter(([, part]) => part !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
-    return `{${fields.map(([name, part]) => `${JSON.stringify(name)}:${canonical(part)}`).join(',')}}`;
-  }
-  // Values of a sweep get names before they are checked, and JSON has none of these.
-  if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return String(value);
-  return value === undefined ? 'null' : Object.is(value, -0) ? '-0' : JSON.stringify(value);
-}
 
 /** The bytes of an input. */
 export interface InputDigest extends InputFile {

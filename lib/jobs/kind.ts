@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { Device } from '../core/device.ts';
 import type { FrameState } from './frame.ts';
+import type { Group } from './group.ts';
 
 /** Maps a path in a job file to one in the file system. */
 export type Resolve = (path: string) => string;
@@ -30,6 +31,16 @@ export interface ItemContext {
   readonly show: (state: () => FrameState) => void;
   /** Notifies the user at once; the result includes the note too. */
   readonly warn: (note: string) => void;
+  /** The items that run together with this one. */
+  readonly group?: Group | undefined;
+}
+
+/** How items of a kind run together. */
+export interface Togetherness<J> {
+  /** Items with the same key can; undefined: this one cannot. */
+  readonly key: (job: J) => string | undefined;
+  /** How many numbers the state of such an item has; undefined: they cannot run together after all. */
+  readonly numbers: (job: J, resolve: Resolve) => Promise<number | undefined>;
 }
 
 /** Where a computation runs, and its callbacks. */
@@ -76,6 +87,8 @@ export interface JobKind<Name extends string = string, Schema extends z.ZodType 
   readonly moreInputs?: (job: z.infer<Schema>, resolve: Resolve) => Promise<readonly InputFile[]>;
   /** Runs one item. */
   readonly run: ItemFunction<z.infer<Schema>>;
+  /** How items run together, with {@link ItemContext.group}; by default, each runs by itself. */
+  readonly together?: Togetherness<z.infer<Schema>>;
   /** Totals of a simulation's state over its domain, such as mass and energy, for whoever follows it. */
   readonly totals?: (job: z.infer<Schema>, state: FrameState) => Readonly<Record<string, number>>;
   /** Draws the pictures of a finished item again, from its results, with colours of these ranges. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { refusal } from '../core/errors.ts';
 import { elementAt, required } from '../core/known.ts';
-import { canonical } from './hash.ts';
+import { canonical } from './canonical.ts';
 
 /** Values of a sweep by field. */
 export type Sweep = Readonly<Record<string, readonly unknown[]>>;

@@ -9,6 +9,7 @@ import { version } from '../core/version.ts';
 import type { Devices } from './devices.ts';
 import type { ItemEvent, ItemResult } from './events.ts';
 import { frameOf } from './frame.ts';
+import type { Group } from './group.ts';
 import { requireUnchanged } from './hash.ts';
 import { inputResolver } from './inputs.ts';
 import { kindOf } from './kinds/index.ts';
@@ -77,7 +78,7 @@ async function lockItem({ folder, followLinks, replacesForeign = false }: ItemTa
 }
 
 /** Computes the item, in a folder that is locked. */
-async function compute(task: ItemTask, devices: Devices, { signal, onEvent }: ItemWatch): Promise<ItemResult> {
+async function compute(task: ItemTask, devices: Devices, { signal, onEvent }: ItemWatch, group: Group | undefined): Promise<ItemResult> {
   const { item, folder, inputs, frames } = task;
   const names = { job: task.job, item: item.name };
   const device = await devices.of(task.device);
@@ -85,7 +86,7 @@ async function compute(task: ItemTask, devices: Devices, { signal, onEvent }: It
   const start = performance.now();
   const kind = kindOf(item.job);
   const done = await kind.run(item.job, {
-    device, input: inputResolver(inputs), folder, signal, hash: item.hash,
+    device, input: inputResolver(inputs), folder, signal, hash: item.hash, group,
     onProgress: (at, total, figures) =>
       onEvent({ event: 'progress', ...names, done: at, total, ...(figures === undefined ? {} : { figures }) }),
     show: (state) => {
@@ -116,9 +117,10 @@ async function compute(task: ItemTask, devices: Devices, { signal, onEvent }: It
 /**
  * Runs an item, continuing from its last checkpoint, and writes its result. The folder is locked meanwhile. If another process has finished
  * the item by then, its result is returned.
+ * @param group the items that run together with it
  * @throws whatever the item throws; the signal's reason; WarploomError `ERR_WARPLOOM_LOCKED`; ArgumentError for symbolic links
  */
-export async function runItem(task: ItemTask, devices: Devices, watch: ItemWatch): Promise<ItemResult> {
+export async function runItem(task: ItemTask, devices: Devices, watch: ItemWatch, group?: Group): Promise<ItemResult> {
   const { item, folder, again } = task;
   const lock = await lockItem(task, watch.signal);
   try {
@@ -131,7 +133,7 @@ export async function runItem(task: ItemTask, devices: Devices, watch: ItemWatch
       await removeAll(join(folder, resultName)); // so that another attempt, after a crash, does not take it for its own
       await removeCheckpoints(checkpoint);
     }
-    const result = await compute(task, devices, watch);
+    const result = await compute(task, devices, watch, group);
     await lock.requireHeld();
     await writeFileAtomic(join(folder, resultName), `${JSON.stringify(result, null, 2)}\n`);
     await removeAll(previousCheckpoint(checkpoint));

@@ -30,7 +30,7 @@ const options = {
   items: optionsOf('jobs.items', { ...loading, results: fileName } satisfies ChecksOf<ItemsOptions>),
   run: optionsOf('jobs.run', {
     ...loading, results: fileName, again: truth, followLinks: truth, signal: abortSignal, onProgress: callback, frames: whole(2, 4096),
-    parallel: whole(1, 256), shard: nested(shard), keepGoing: truth,
+    parallel: whole(1, 256), shard: nested(shard), keepGoing: truth, ensemble: choice(['auto', true, false] as const),
   } satisfies ChecksOf<JobOptions>),
 };
 

@@ -4,9 +4,11 @@ import { makeFolder } from '../core/files.ts';
 import { elementAt } from '../core/known.ts';
 import { Devices } from './devices.ts';
 import type { ItemResult, RunEvent } from './events.ts';
+import { groupsOf, type Ensembles, type Placed } from './groups.ts';
 import type { JobItem, LoadedJob } from './loaded.ts';
 import { refuseLinks, takeFolder } from './results-folder.ts';
-import { finishedResult, runItem, type ItemTask, type ItemWatch } from './run-item.ts';
+import { runGroup, type Ended, type GroupWatch } from './run-group.ts';
+import { finishedResult, type ItemTask } from './run-item.ts';
 import { writeSummary } from './summary.ts';
 import { Tally } from './tally.ts';
 
@@ -33,7 +35,15 @@ export interface RunOptions {
   readonly parallel?: number;
   /** Run only the items number `index`, `index + count`, `index + 2 count`, … of the sweep, for runs that share the work. */
   readonly shard?: Shard;
-  /** When an item fails, run the others all the same; the call then rejects at the end. Default: stop. */
+  /**
+   * Whether items of kind `stencil` that differ in `parameters` and `initial` only are computed together, as one ensemble: `auto`
+   * (default) does so where one of them by itself does not fill the device, `true` wherever they can, `false` never. Results are the same.
+   */
+  readonly ensemble?: Ensembles;
+  /**
+   * When an item fails, run the others all the same; the call then rejects at the end. Default: stop; those that are computed together with
+   * it go on to their ends.
+   */
   readonly keepGoing?: boolean;
   readonly signal?: AbortSignal;
   /** Called for every item's start, progress, warnings and end. */
@@ -45,8 +55,8 @@ export interface RunOptions {
   readonly frames?: number;
 }
 
-/** Runs an item somewhere. */
-type Execute = (task: ItemTask, watch: ItemWatch) => Promise<ItemResult>;
+/** Runs items together somewhere; rejects for none of them. */
+type Execute = (tasks: readonly ItemTask[], watch: GroupWatch) => Promise<void>;
 
 /** The items of a shard, in the order of the sweep. */
 export function itemsOf(loaded: LoadedJob, shard: Shard | undefined): readonly JobItem[] {
@@ -71,21 +81,22 @@ class Run {
     this.#tally = new Tally(this.#items.length);
   }
 
-  /** Runs all items, at most `width` at the same time. */
+  /** Runs all items, `width` groups of them at the same time. */
   async all(width: number, execute: Execute): Promise<ItemResult[]> {
-    const { signal } = this.#options;
+    const { signal, ensemble = 'auto' } = this.#options;
     const follow = (): void => { this.#stop.abort(signal?.reason); };
     if (signal?.aborted === true) follow();
     signal?.addEventListener('abort', follow, { once: true });
-    const next = this.#items.entries();
+    const groups = await groupsOf(this.#loaded, [...this.#items.entries()], ensemble, width);
+    const next = groups.values();
     const lane = async (): Promise<void> => {
-      for (const [index, item] of next) {
+      for (const group of next) {
         if (this.#stop.signal.aborted) return;
-        await this.#one(index, item, execute);
+        await this.#some(group, execute);
       }
     };
     try {
-      await Promise.all(Array.from({ length: Math.min(width, this.#items.length) }, lane));
+      await Promise.all(Array.from({ length: Math.min(width, groups.length) }, lane));
     } finally {
       signal?.removeEventListener('abort', follow);
     }
@@ -94,33 +105,46 @@ class Run {
     return this.#results;
   }
 
-  async #one(index: number, item: JobItem, execute: Execute): Promise<void> {
+  /** Runs those of some items that are not finished, together. */
+  async #some(group: readonly Placed[], execute: Execute): Promise<void> {
     const { results = 'warploom-results', again = false, followLinks = false, keepGoing = false, onProgress, frames } = this.#options;
     const { name, device, folder: inputs } = this.#loaded;
-    const names = { job: name, item: item.name };
-    const folder = join(results, name, item.name);
-    const before = again ? undefined : await finishedResult(folder, item);
-    if (before !== undefined) {
-      this.#results[index] = before;
-      onProgress?.({ event: 'skipped', ...names, result: before, sweep: this.#tally.ends('skipped') });
+    const tasks: [index: number, task: ItemTask][] = [];
+    for (const [index, item] of group) {
+      const names = { job: name, item: item.name };
+      const folder = join(results, name, item.name);
+      const before = again ? undefined : await finishedResult(folder, item);
+      if (before !== undefined) {
+        this.#results[index] = before;
+        onProgress?.({ event: 'skipped', ...names, result: before, sweep: this.#tally.ends('skipped') });
+        continue;
+      }
+      await makeFolder(folder);
+      onProgress?.({ event: 'started', ...names, sweep: this.#tally.starts() });
+      tasks.push([index, { job: name, device, item, inputs, folder: resolve(folder), again, followLinks, frames }]);
+    }
+    if (tasks.length === 0) return;
+    await execute(tasks.map(([, task]) => task), {
+      signal: this.#stop.signal, onEvent: (event) => onProgress?.(event),
+      onEnd: (place, ended) => { this.#end(...elementAt(tasks, place), ended); },
+    });
+    if (this.#errors.length > 0 && !keepGoing) this.#stop.abort(elementAt(this.#errors, 0));
+  }
+
+  #end(index: number, { item }: ItemTask, ended: Ended): void {
+    const { onProgress } = this.#options;
+    const names = { job: this.#loaded.name, item: item.name };
+    if ('result' in ended) {
+      this.#results[index] = ended.result;
+      onProgress?.({ event: 'finished', ...names, result: ended.result, sweep: this.#tally.ends('finished') });
       return;
     }
-    await makeFolder(folder);
-    onProgress?.({ event: 'started', ...names, sweep: this.#tally.starts() });
-    try {
-      const task = { job: name, device, item, inputs, folder: resolve(folder), again, followLinks, frames };
-      const result = await execute(task, { signal: this.#stop.signal, onEvent: (event) => onProgress?.(event) });
-      this.#results[index] = result;
-      onProgress?.({ event: 'finished', ...names, result, sweep: this.#tally.ends('finished') });
-    } catch (error) {
-      const sweep = this.#tally.ends('failed');
-      if (this.#stop.signal.aborted) return;
-      const { code, message } = error as { code?: unknown; message?: unknown };
-      const said = { ...(typeof code === 'string' ? { code } : {}), message: String(message) };
-      onProgress?.({ event: 'failed', ...names, error: said, sweep });
-      this.#errors.push(error);
-      if (!keepGoing) this.#stop.abort(error);
-    }
+    const sweep = this.#tally.ends('failed');
+    if (this.#stop.signal.aborted) return;
+    const { code, message } = ended.error as { code?: unknown; message?: unknown };
+    const said = { ...(typeof code === 'string' ? { code } : {}), message: String(message) };
+    onProgress?.({ event: 'failed', ...names, error: said, sweep });
+    this.#errors.push(ended.error);
   }
 }
 
@@ -128,7 +152,7 @@ class Run {
 async function inTurn(run: Run): Promise<ItemResult[]> {
   const devices = new Devices();
   try {
-    return await run.all(1, (task, watch) => runItem(task, devices, watch));
+    return await run.all(1, (tasks, watch) => runGroup(tasks, devices, watch));
   } finally {
     await devices.close();
   }
@@ -139,7 +163,7 @@ async function inProcesses(run: Run, width: number): Promise<ItemResult[]> {
   const { ItemPool } = await import('./pool/pool.ts');
   const pool = new ItemPool();
   try {
-    return await run.all(width, (task, watch) => pool.run(task, watch));
+    return await run.all(width, (tasks, watch) => pool.runGroup(tasks, watch));
   } finally {
     await pool.close();
   }

@@ -5,7 +5,7 @@ import { isThere, writeFileAtomic } from '../core/files.ts';
 import { plotSvg, type PlotSpecification } from '../pictures/plot.ts';
 import { shareColours, type SharingOptions } from './colours.ts';
 import type { ItemResult } from './events.ts';
-import { canonical } from './hash.ts';
+import { canonical } from './canonical.ts';
 import { itemStates, type ItemState } from './items.ts';
 import type { LoadedJob } from './loaded.ts';
 

@@ -1,19 +1,19 @@
 // A run: a state that advances to exact steps and times.
-import { writeCheckpoint } from '../core/checkpoint.ts';
 import { fileName, requireCount, requireNumber } from '../core/checks.ts';
-import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
+import { mostSteps, type Clock, type ClockState, type Plan } from '../core/clock.ts';
 import { briefly, inspection } from '../core/display.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
-import { elementAt, required } from '../core/known.ts';
+import { required } from '../core/known.ts';
 import { cancelChecks, optionsOf } from '../core/options.ts';
 import { Pace } from '../core/pace.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { Turns } from '../core/turns.ts';
 import { shownSnapshot } from '../pictures/snapshots.ts';
 import type { Adaptive } from './adaptive.ts';
+import type { StencilProgram } from './compile/stages.ts';
 import type { Engine, Grid, Span } from './engines/span.ts';
-import { checkpointFormat } from './saved.ts';
+import { saveState } from './saved.ts';
 import type { Equation, RealArray, RunCallOptions, RunInfo, State, StencilSnapshot } from './types.ts';
 
 const callOptions = {
@@ -21,11 +21,16 @@ const callOptions = {
   finish: optionsOf('finish', cancelChecks),
 };
 
+const failing = new WeakMap<InstabilityError, readonly number[]>();
+/** @internal All members whose states are bad after the step that an error of a run names. */
+export const failingMembers = (error: InstabilityError): readonly number[] => failing.get(error) ?? [error.problem];
+
 /** @internal What a {@link Run} is made of. */
 export interface RunParts {
   readonly equation: Equation;
   readonly engine: Engine;
   readonly grid: Grid;
+  readonly made: StencilProgram;
   /** Between cells along each axis. */
   readonly spacing: readonly number[];
   readonly clock: Clock;
@@ -85,6 +90,9 @@ export class Run<Field extends string = string> {
 
   /** Simulated time. */
   get time(): number { return this.#parts.clock.time; }
+
+  /** @internal */
+  get clock(): ClockState { return this.#parts.clock.save(); }
 
   /** How this object runs, and what it has run so far. */
   get info(): RunInfo {
@@ -174,8 +182,7 @@ export class Run<Field extends string = string> {
     }, async () => {
       const { clock, fingerprint, grid: { shape, members }, precision, engine } = this.#parts;
       const parameters = { fingerprint, fields: this.equation.fields, shape, members, precision, clock: clock.save() };
-      const state = await engine.read();
-      await writeCheckpoint(path, { kind: checkpointFormat.kind, parameters, step: clock.step, arrays: { state } });
+      await saveState(path, parameters, await engine.read());
     });
   }
 
@@ -312,33 +319,16 @@ export class Run<Field extends string = string> {
   async #refuse(span: Span): Promise<never> {
     const { clock, engine } = this.#parts;
     const { step, time } = clock;
-    const { problem, place, values } = this.#firstBad(await engine.probe({ ...span, steps: 1 }));
+    const { firstBad } = await import('./bad-cell.ts');
+    const { problem, place, values, members, isFinite } = firstBad(this.#parts, await engine.probe({ ...span, steps: 1 }))
+      ?? { problem: 0, place: [], values: 'a bad state', isFinite: false, members: [] };
     const bad = { step: step + 1, time: time + (span.limits === undefined ? span.dt : 0), problem };
     const member = this.members === 1 ? '' : ` of member ${problem}`;
-    const what = `step ${bad.step} (time ${bad.time}) gives ${values} in cell (${place.join(', ')})${member}`;
-    throw new InstabilityError(`${what}; the state stands at step ${step}. Take a smaller time step, and check whether the equation admits `
-      + 'the initial state', bad);
-  }
-
-  /** The first cell that is not finite, or else not admissible. */
-  #firstBad(numbers: RealArray): { readonly problem: number; readonly place: readonly number[]; readonly values: string } {
-    const { grid: { shape, cells, members, fields }, equation: { parameters, definition }, parameters: all } = this.#parts;
-    const { admissible } = definition;
-    for (let cell = 0; cell < cells * members; cell += 1) {
-      const problem = Math.floor(cell / cells);
-      const values = this.equation.fields.map((_, field) => elementAt(numbers, (problem * fields + field) * cells + (cell % cells)));
-      const named = Object.fromEntries(this.equation.fields.map((name, i) => [name, elementAt(values, i)]));
-      const own = Object.fromEntries(parameters.map((name, i) => [name, elementAt(all, problem * parameters.length + i)]));
-      const isBad = !values.every(Number.isFinite) || (typeof admissible === 'function' && !admissible(named, own));
-      if (!isBad) continue;
-      let rest = cell % cells;
-      const place = shape.toReversed().map((extent) => {
-        const index = rest % extent;
-        rest = Math.floor(rest / extent);
-        return index;
-      }).toReversed();
-      return { problem, place, values: Object.entries(named).map(([name, value]) => `${name} = ${value}`).join(', ') };
-    }
-    return { problem: 0, place: [], values: 'a state that is not admissible' };
+    const why = isFinite ? ', which is not admissible' : '';
+    const what = `step ${bad.step} (time ${bad.time}) gives ${values} in cell (${place.join(', ')})${member}${why}`;
+    const error = new InstabilityError(`${what}; the state stands at step ${step}. Take a smaller time step, and check whether the `
+      + 'equation admits the initial state', bad);
+    failing.set(error, members);
+    throw error;
   }
 }

@@ -1,8 +1,9 @@
 // What a checkpoint of a run holds.
-import type { CheckpointFormat } from '../core/checkpoint.ts';
+import { writeCheckpoint, type CheckpointFormat } from '../core/checkpoint.ts';
 import { choice, number, text, whole } from '../core/checks.ts';
 import { mostSteps, type ClockState } from '../core/clock.ts';
 import { list, record } from '../core/shapes.ts';
+import type { RealArray } from './types.ts';
 
 /** Everything that a checkpoint holds besides the state. */
 export interface CheckpointParameters {
@@ -34,3 +35,7 @@ export const checkpointFormat: CheckpointFormat<CheckpointParameters> = {
     if (clock.originStep > clock.step) refuse('parameters.clock.originStep', `at most ${clock.step}`, String(clock.originStep));
   },
 };
+
+/** Writes a checkpoint. */
+export const saveState = (path: string, parameters: CheckpointParameters, state: RealArray): Promise<void> =>
+  writeCheckpoint(path, { kind: checkpointFormat.kind, parameters, step: parameters.clock.step, arrays: { state } });

@@ -118,8 +118,8 @@ export async function simulate<Field extends string, Parameter extends string, C
 ): Promise<Run<Field>> {
   const request = readRequest(equation, options);
   request.signal?.throwIfAborted();
-  const { startRun } = await starting();
-  return startRun(request) as unknown as Promise<Run<Field>>;
+  const { beginRun, prepareRun } = await starting();
+  return await beginRun(await prepareRun(request)) as unknown as Run<Field>;
 }
 
 /** Options of {@link inspect}. */

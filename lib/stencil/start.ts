@@ -1,6 +1,6 @@
 // Starts runs: compiles, chooses an engine, takes the state from a checkpoint. Loaded by the first call that needs it.
 import { loadCheckpoint } from '../core/checkpoint.ts';
-import { Clock } from '../core/clock.ts';
+import { Clock, type ClockState } from '../core/clock.ts';
 import { findCompiler, NoCompilerError } from '../core/compile/compiler.ts';
 import { implicitDevice } from '../core/device.ts';
 import { refusal, UnavailableError } from '../core/errors.ts';
@@ -15,7 +15,7 @@ import type { Content, Engine } from './engines/span.ts';
 import { Run } from './run.ts';
 import { checkpointFormat } from './saved.ts';
 import type { Inspection, Request } from './request.ts';
-import type { Equation } from './types.ts';
+import type { Equation, RealArray } from './types.ts';
 
 /** Compiles an equation for {@link inspect}. */
 export function inspectEquation(
@@ -125,31 +125,43 @@ function hasCompiler(): boolean {
   }
 }
 
-/** Begins a run. */
-export async function startRun(request: Request): Promise<Run> {
-  const { equation, places, rules, members, parameters, coefficients, precision, dt, adaptive, resume, end, fingerprint } = request;
-  const { shape, cells, spacing, origin } = places;
+/** A run that has been checked, with the state and the time that it begins with; not on any device yet. */
+export interface Prepared {
+  readonly request: Request;
+  readonly made: StencilProgram;
+  readonly target: Target;
+  /** [member][field][cell], of the checkpoint where there is one. */
+  readonly state: RealArray;
+  /** Of the checkpoint. */
+  readonly clock: ClockState | undefined;
+}
+
+/** Compiles the equation and reads the checkpoint, if there is one to continue from. */
+export async function prepareRun(request: Request): Promise<Prepared> {
+  const { equation, places: { shape, spacing, origin }, rules, precision, adaptive, resume, fingerprint } = request;
   const target: Target = { spacing, origin, rules, precision: precision === 'float32' ? 'f32' : 'f64', isAdaptive: adaptive !== undefined };
   const made = programOf(equation, target);
   requireCells(made, shape);
-  const grid = { shape, cells, members, fields: equation.fields.length };
-  let { initial } = request;
-  // The origin of a clock moves along with steps of varying length, so its step does not matter.
-  const unit = adaptive === undefined ? dt : 1;
-  let clock = new Clock(unit);
   const saved = resume === undefined ? undefined : await loadCheckpoint(resume, checkpointFormat);
-  if (saved !== undefined) {
-    if (saved.parameters.fingerprint !== fingerprint) {
-      throw refusal('resume', 'a checkpoint of the same equation, grid, boundary, parameters, coefficients and time step',
-        'one of another run');
-    }
-    initial = saved.arrays['state'] as Request['initial'];
-    clock = new Clock(unit, saved.parameters.clock);
+  if (saved === undefined) return { request, made, target, state: request.initial, clock: undefined };
+  if (saved.parameters.fingerprint !== fingerprint) {
+    throw refusal('resume', 'a checkpoint of the same equation, grid, boundary, parameters, coefficients and time step',
+      'one of another run');
   }
-  const content: Content = { grid, initial, parameters, coefficients, precision: target.precision };
+  return { request, made, target, state: saved.arrays['state'] as RealArray, clock: saved.parameters.clock };
+}
+
+/** Begins a run. */
+export async function beginRun({ request, made, target, state, clock }: Prepared): Promise<Run> {
+  const { equation, places, members, parameters, coefficients, precision, dt, adaptive, end, fingerprint } = request;
+  const { shape, cells, spacing } = places;
+  const grid = { shape, cells, members, fields: equation.fields.length };
+  const content: Content = { grid, initial: state, parameters, coefficients, precision: target.precision };
   const engine = await engineFor(request, target, made, content);
   return new Run({
-    equation, engine, grid, spacing,
-    clock, dt, adaptive, precision, fingerprint, parameters, reach: made.reach, stages: made.stages.length, end,
+    equation, engine, grid, spacing, made,
+    // The origin of a clock moves along with steps of varying length, so its step does not matter.
+    clock: new Clock(adaptive === undefined ? dt : 1, clock),
+    dt, adaptive, precision, fingerprint, parameters, reach: made.reach, stages: made.stages.length, end,
   });
 }

@@ -154,6 +154,8 @@ async function seriesOf(folder: string, job: HeatAdiJob, grid: Grid, hash: strin
   }, goOn);
 }
 
+const noDrawing: Awaited<ReturnType<typeof drawing>> = () => Promise.resolve();
+
 /** Steps the equation, keeps and draws `snapshots` states; resumes from the last one if it was killed. */
 export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   const { device, folder, signal, onProgress, show, hash } = context;
@@ -171,7 +173,7 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
 
   const series = await seriesOf(zarrFolder, job, grid, hash, before !== undefined);
   const range = clippedRange(grid.values);
-  const draw = await drawing(job, grid, range, folder);
+  const draw = job.pictures === false ? noDrawing : await drawing(job, grid, range, folder);
   const keep = async (index: number, step: number, values: Float32Array | Float64Array): Promise<void> => {
     await series.write('u', index, values);
     await draw(index, step, values);
@@ -180,8 +182,7 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   if (before === undefined) await keep(0, 0, initial);
   using heat = await HeatAdi.create({
     width, height, initial, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx,
-    ...(job.dy === undefined ? {} : { dy: job.dy }), boundary: job.boundary, device,
-  });
+    ...(job.dy === undefined ? {} : { dy: job.dy }), boundary: job.boundary, device });
   if (before === undefined) show(() => ({ step: 0, time: 0, axes: axesOf(job, grid), fields: { u: initial } }));
   let state = initial;
   const stepped = job.steps - done;
@@ -211,7 +212,8 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
       ...(Number.isNaN(drift) ? {} : { relativeDriftOfTotal: drift }),
     },
     accuracy: { value: await modeError(job, grid, device), meaning: 'error of an exact mode after 4 steps' },
-    colours: coloursOf(range), files: [...pictures, zarrName, 'final.npy'], notes: pictures.length === 0 ? [noPictures] : [],
+    ...(job.pictures === false ? {} : { colours: coloursOf(range) }), files: [...pictures, zarrName, 'final.npy'],
+    notes: job.pictures === false || pictures.length > 0 ? [] : [noPictures],
     failed: state.some((value: number) => !Number.isFinite(value)),
   };
 };

@@ -1,4 +1,5 @@
 // The `stencil` job: an equation of the user's on a grid.
+import { canonical } from '../canonical.ts';
 import type { JobKind } from '../kind.ts';
 import { stencilTotals } from '../stencil/totals.ts';
 import { stencilJobSchema, type StencilJob } from '../stencil/schema.ts';
@@ -18,6 +19,15 @@ export const stencilKind: JobKind<'stencil', typeof stencilJobSchema> = {
   moreInputs: async (job, resolve) => {
     await (await import('../stencil/plan.ts')).planOf(job, resolve); // refuses what is wrong before anything runs
     return [];
+  },
+  together: {
+    // Members of an ensemble have one step; a step of varying length would be the shortest that one of them needs.
+    key: ({ dt, variant, parameters: _, initial: __, ...rest }) =>
+      (typeof dt === 'object' || variant === 'swept' ? undefined : canonical({ dt, variant, ...rest })),
+    numbers: async (job, resolve) => {
+      const { dt, variant, shape, equation } = await (await import('../stencil/plan.ts')).planOf(job, resolve);
+      return typeof dt === 'number' && variant !== 'swept' ? shape.reduce((a, b) => a * b, 1) * equation.fields.length : undefined;
+    },
   },
   totals: stencilTotals,
   run: async (job, context) => (await import('../stencil/item.ts')).stencilItem(job, context),

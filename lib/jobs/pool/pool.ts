@@ -3,7 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import { WarploomError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/progress.ts';
 import { startProcess } from '../../core/thread.ts';
+import { elementAt } from '../../core/known.ts';
 import type { ItemResult } from '../events.ts';
+import type { Ended, GroupWatch } from '../run-group.ts';
 import type { ItemTask, ItemWatch } from '../run-item.ts';
 import { errorOf, failureOf } from './failure.ts';
 import type { News, Order } from './messages.ts';
@@ -35,28 +37,38 @@ class ItemProcess {
     if (this.#child.connected) this.#child.send(order, () => undefined); // an error: it has ended, which 'exit' reports
   }
 
-  async run(task: ItemTask, { signal, onEvent }: ItemWatch): Promise<ItemResult> {
+  /** Runs items together; each ends once, whatever becomes of the process. */
+  async run(tasks: readonly ItemTask[], { signal, onEvent, onEnd }: GroupWatch): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const stop = (): void => {
       this.#send({ stop: failureOf(reasonOf(signal)) });
       timer = setTimeout(() => this.#child.kill('SIGKILL'), patience);
     };
-    const answer = new Promise<ItemResult>((resolve, reject) => {
+    const left = new Set(tasks.keys());
+    const end = (place: number, ended: Ended): void => {
+      if (left.delete(place)) onEnd(place, ended);
+    };
+    const done = new Promise<void>((resolve) => {
       this.#hear = (news) => {
         if (news.kind === 'event') onEvent(news.event);
-        else if (news.kind === 'result') resolve(news.result);
-        else if (news.kind === 'failure') reject(signal.aborted ? reasonOf(signal) : errorOf(news.failure));
+        else if (news.kind === 'result') end(news.place, { result: news.result });
+        else if (news.kind === 'failure') end(news.place, { error: signal.aborted ? reasonOf(signal) : errorOf(news.failure) });
+        else if (news.kind === 'done') resolve();
       };
       void this.#end.then((how) => {
-        reject(signal.aborted ? reasonOf(signal) : new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED',
-          `the process that ran the item '${task.item.name}' ended with ${how} (a crash, or out of memory); run the job again to go on`));
+        for (const place of [...left]) {
+          const error = signal.aborted ? reasonOf(signal) : new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', 'the process that ran the item '
+            + `'${elementAt(tasks, place).item.name}' ended with ${how} (a crash, or out of memory); run the job again to go on`);
+          end(place, { error });
+        }
+        resolve();
       });
     });
     signal.addEventListener('abort', stop, { once: true });
-    this.#send({ task });
+    this.#send({ tasks });
     if (signal.aborted) stop();
     try {
-      return await answer;
+      await done;
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
@@ -77,16 +89,27 @@ export class ItemPool {
   readonly #all = new Set<ItemProcess>();
   readonly #idle: ItemProcess[] = [];
 
-  /** Runs an item on a process that is idle, or a new one. */
-  async run(task: ItemTask, watch: ItemWatch): Promise<ItemResult> {
+  /** Runs items together, on a process that is idle or a new one. */
+  async runGroup(tasks: readonly ItemTask[], watch: GroupWatch): Promise<void> {
     const taken = this.#idle.pop() ?? new ItemProcess();
     this.#all.add(taken);
     try {
-      return await taken.run(task, watch);
+      await taken.run(tasks, watch);
     } finally {
       if (taken.hasEnded) this.#all.delete(taken);
       else this.#idle.push(taken);
     }
+  }
+
+  /** Runs an item. */
+  run(task: ItemTask, { signal, onEvent }: ItemWatch): Promise<ItemResult> {
+    return new Promise((resolve, reject) => {
+      const onEnd = (_: number, ended: Ended): void => {
+        if ('result' in ended) resolve(ended.result);
+        else reject(ended.error);
+      };
+      this.runGroup([task], { signal, onEvent, onEnd }).catch(reject);
+    });
   }
 
   async close(): Promise<void> {

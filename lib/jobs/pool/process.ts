@@ -1,6 +1,7 @@
-// A process that runs items, one at a time, for the process that started it. Ends with it.
+// A process that runs items, one at a time or several together, for the process that started it. Ends with it.
 import { Devices } from '../devices.ts';
-import { runItem, type ItemTask } from '../run-item.ts';
+import { runGroup } from '../run-group.ts';
+import type { ItemTask } from '../run-item.ts';
 import { errorOf, failureOf } from './failure.ts';
 import type { News, Order } from './messages.ts';
 
@@ -11,13 +12,15 @@ const tell = (news: News): void => {
   if (process.connected) process.send?.(news, () => undefined); // an error: the other end is gone, which 'disconnect' reports
 };
 
-async function run(task: ItemTask, signal: AbortSignal): Promise<void> {
-  try {
-    const result = await runItem(task, devices, { signal, onEvent: (event) => { tell({ kind: 'event', event }); } });
-    tell({ kind: 'result', result });
-  } catch (error) {
-    tell({ kind: 'failure', failure: failureOf(error) });
-  }
+async function run(tasks: readonly ItemTask[], signal: AbortSignal): Promise<void> {
+  await runGroup(tasks, devices, {
+    signal, onEvent: (event) => { tell({ kind: 'event', event }); },
+    onEnd: (place, ended) => {
+      tell('result' in ended ? { kind: 'result', place, result: ended.result }
+        : { kind: 'failure', place, failure: failureOf(ended.error) });
+    },
+  });
+  tell({ kind: 'done' });
 }
 
 process.on('message', (order: Order) => {
@@ -26,7 +29,7 @@ process.on('message', (order: Order) => {
     return;
   }
   const stop = new AbortController();
-  current = { stop, done: run(order.task, stop.signal) };
+  current = { stop, done: run(order.tasks, stop.signal) };
 });
 
 process.once('disconnect', () => {

@@ -156,7 +156,8 @@ function report({ job, simulation, final, exact, colours, drift, seconds }: Outc
   };
   return {
     summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`,
-    figures, accuracy, colours, files, failed: false, notes: files.length > 1 ? [] : [noPictures],
+    figures, accuracy, failed: false, ...(colours === undefined ? {} : { colours }), files,
+    notes: job.pictures === false || files.length > 1 ? [] : [noPictures],
   };
 }
 
@@ -187,7 +188,7 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const final = fieldsOf(await simulation.read());
   const exact = exactOf(job, simulation.setup, simulation.time);
   const { x, time } = simulation;
-  const pictures = await drawAll(job, { series, fields: names, times, x }, {
+  const pictures = job.pictures === false ? { files: [], colours: undefined } : await drawAll(job, { series, fields: names, times, x }, {
     x, initial, final, time, exact: exact === undefined ? undefined : exactFields(x, exact),
   }, folder);
   const outcome = {

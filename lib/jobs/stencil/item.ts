@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { version } from '../../core/version.ts';
 import { previousCheckpoint, removeCheckpoints } from '../../core/checkpoint.ts';
-import { ArgumentError, CheckpointError, UnavailableError } from '../../core/errors.ts';
+import { ArgumentError, CheckpointError } from '../../core/errors.ts';
 import { isThere, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { FieldSeries } from '../../files/zarr.ts';
 import { groupAttributes } from '../../files/zarr-layout.ts';
 import { noPictures } from '../../pictures/plot.ts';
 import { seriesUnits } from '../../pictures/units.ts';
-import { simulate, type RealArray, type Run } from '../../stencil/index.ts';
+import type { RealArray } from '../../stencil/index.ts';
+import { readRequest } from '../../stencil/simulate.ts';
+import { prepareRun, type Prepared } from '../../stencil/start.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
 import { checkpointName } from '../results-folder.ts';
 import { timetable } from '../timetable.ts';
+import { checkpointEvery, single, together, type Course } from './course.ts';
 import { placed } from './equation-file.ts';
 import { picturesOf } from './pictures.ts';
 import { planOf, type Plan } from './plan.ts';
@@ -22,52 +25,48 @@ import { centres, valuesOf } from './values.ts';
 
 type Fields = Readonly<Record<string, RealArray>>;
 
-/** Seconds between two checkpoints, at least; and how many times longer that is than writing one takes. */
-const checkpointEvery = 0.5, checkpointShare = 20;
-
 const axisNames = ['x', 'y', 'z'] as const;
 
 /** The axes of the fields, with the centres of the cells. */
 const axesOf = (plan: Plan): [string, Float64Array][] => plan.shape.map((_, axis) => [elementAt(axisNames, axis), centres(plan, axis)]);
 
-/** Begins a run, on the context's device where that can compile; `resume`: a checkpoint. */
-async function start(plan: Plan, context: ItemContext, given: StencilJob, resume?: string): Promise<Run> {
+/** Checks a run, on the context's device where that can compile; `resume`: a checkpoint. */
+async function prepared(plan: Plan, { device, input, signal }: ItemContext, resume?: string): Promise<Prepared> {
   const { equation, shape, spacing, origin, dt, boundary, parameters, precision, variant } = plan;
-  const { device, input, signal } = context;
   const options = {
     shape, spacing, origin, dt, boundary: boundary as never, parameters: parameters as never, precision, signal,
     initial: await valuesOf(plan.initial, plan, 'initial', input),
     coefficients: await valuesOf(plan.coefficients, plan, 'coefficients', input) as never,
     ...(resume === undefined ? {} : { resume }),
   };
-  const isDevice = device.backend !== 'cpu';
-  try {
-    const where = isDevice ? { device, backend: 'device' as const, variant } : { backend: 'wasm' as const };
-    return await simulate<string, string, string>(equation, { ...options, ...where });
-  } catch (error) {
-    const isAsked = given.device !== undefined && given.device.backend !== 'auto';
-    if (error instanceof UnavailableError && isDevice && !isAsked) {
-      context.warn(`running on the CPU: ${error.message}`);
-      return await simulate<string, string, string>(equation, { ...options, backend: 'wasm' });
-    }
-    throw plan.file === undefined ? error : placed(error, plan.file);
-  }
+  const where = device.backend === 'cpu' ? { backend: 'wasm' as const } : { device, backend: 'device' as const, variant };
+  return prepareRun(readRequest(equation, { ...options, ...where }));
+}
+
+/** The same on the CPU. */
+const onCpu = (of: Prepared): Prepared => ({ ...of, request: { ...of.request, device: undefined, backend: 'wasm', variant: 'auto' } });
+
+/** Begins a run, by itself or with those of its group. */
+function begin(of: Prepared, { group, device, warn }: ItemContext, given: StencilJob): Promise<Course> {
+  const isAsked = given.device !== undefined && given.device.backend !== 'auto';
+  const fallback = { warn, onCpu: device.backend === 'cpu' || isAsked ? undefined : onCpu };
+  return group === undefined ? single(of, fallback) : together(group, of, fallback);
 }
 
 /** The run of an earlier, killed item with the same hash. */
-async function resumed(plan: Plan, context: ItemContext, job: StencilJob, zarrFolder: string): Promise<Run | undefined> {
+async function resumed(plan: Plan, context: ItemContext, zarrFolder: string): Promise<Prepared | undefined> {
   const { folder, hash, warn } = context;
   const path = join(folder, checkpointName);
   if (!isThere(path)) return undefined;
   const attributes = await groupAttributes(zarrFolder);
   if (attributes?.['hash'] !== hash) return undefined;
   try {
-    return await start(plan, context, job, path);
+    return await prepared(plan, context, path);
   } catch (error) {
     if (error instanceof ArgumentError && /^(resume|path)\b/.test(error.argument)) return undefined;
     if (!(error instanceof CheckpointError) || !isThere(previousCheckpoint(path))) throw error;
     warn(`${error.message}. The previous checkpoint was used instead`);
-    return start(plan, context, job, previousCheckpoint(path));
+    return prepared(plan, context, previousCheckpoint(path));
   }
 }
 
@@ -79,24 +78,19 @@ function snapshotsOf(plan: Plan): { readonly steps?: readonly number[]; readonly
 }
 
 /** Runs to the last snapshot and writes each one, with a checkpoint now and then. */
-async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProgress, show, folder }: ItemContext): Promise<void> {
+async function march(plan: Plan, run: Course, series: FieldSeries, { signal, onProgress, show, folder }: ItemContext): Promise<void> {
   const { steps, times } = snapshotsOf(plan);
   const total = steps === undefined ? lastOf(times) : lastOf(steps);
   const options = { signal, onProgress: () => onProgress(steps === undefined ? run.time : run.stepsDone, total) };
-  let [saved, every] = [performance.now(), checkpointEvery * 1000];
   const save = async (): Promise<void> => {
-    const begin = performance.now();
     await series.flush(); // the checkpoint asserts that everything before it has been written
     await run.save(join(folder, checkpointName));
-    saved = performance.now();
-    every = Math.max(checkpointEvery * 1000, checkpointShare * (saved - begin));
+    run.saving.wrote();
   };
   const advance = async (goal: number): Promise<void> => {
     while (run.stepsDone < goal) {
-      const { steps: done, seconds } = run.info;
-      const piece = done === 0 ? 1 : Math.max(1, Math.floor((checkpointEvery * done) / Math.max(seconds, 1e-9)));
-      await run.advance(Math.min(piece, goal - run.stepsDone), options);
-      if (performance.now() - saved > every) await save();
+      await run.reach({ step: Math.min(goal, run.stepsDone + run.stepsIn(checkpointEvery)) }, options);
+      if (run.saving.isDue(`step ${run.stepsDone}`)) await save();
     }
   };
   try {
@@ -106,11 +100,11 @@ async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProg
       const isEnd = index + 1 === times.length && 'time' in plan.until;
       // The last step to a given time may be shortened.
       if (steps !== undefined) await advance(isEnd ? total - 1 : elementAt(steps, index));
-      if (steps === undefined || isEnd) await run.advanceTo(elementAt(times, index), options);
+      if (steps === undefined || isEnd) await run.reach({ time: elementAt(times, index) }, options);
       const fields = await run.state();
       for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
       show(() => ({ step: run.stepsDone, time: run.time, axes: axesOf(plan), fields }));
-      if (performance.now() - saved > every) await save();
+      if (run.saving.isDue(`snapshot ${index}`)) await save();
     }
   } catch (error) {
     await save().catch(() => undefined); // the error that stopped the run says more
@@ -163,15 +157,26 @@ function accuracyOf(figures: Readonly<Record<string, number>>): ItemReport['accu
   return { value, meaning: `mean absolute error of ${name.slice('l1ErrorOf'.length).replace(/^./, (c) => c.toLowerCase())}` };
 }
 
+/** The run of an item, and whether it goes on with an earlier one. */
+async function courseOf(plan: Plan, context: ItemContext, job: StencilJob, zarrFolder: string): Promise<[Course, isEarlier: boolean]> {
+  try {
+    const earlier = await resumed(plan, context, zarrFolder);
+    // Before this run writes over the results of that one.
+    if (earlier === undefined) await removeCheckpoints(join(context.folder, checkpointName));
+    return [await begin(earlier ?? await prepared(plan, context), context, job), earlier !== undefined];
+  } catch (error) {
+    throw plan.file === undefined ? error : placed(error, plan.file);
+  }
+}
+
 /** Steps the equation and writes result.zarr and pictures; continues from its checkpoint if it was killed. */
 export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
-  const begin = performance.now();
+  const begun = performance.now();
   const { folder } = context;
   const plan = await planOf(job, context.input);
   const zarrFolder = join(folder, 'result.zarr');
-  const earlier = await resumed(plan, context, job, zarrFolder);
-  if (earlier === undefined) await removeCheckpoints(join(folder, checkpointName)); // before this run writes over the results of that one
-  await using run = earlier ?? await start(plan, context, job);
+  const [course, isEarlier] = await courseOf(plan, context, job, zarrFolder);
+  await using run = course;
   const { steps, times } = snapshotsOf(plan);
   const { fields, parameters } = plan.equation;
   const series = await FieldSeries.create(zarrFolder, {
@@ -182,8 +187,8 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
       warploom: version, equation: plan.name, hash: context.hash, units: plan.units,
       parameters: Object.fromEntries(parameters.map((name) => [name, plan.parameters[name]])),
     },
-  }, earlier !== undefined);
-  if (earlier === undefined) {
+  }, isEarlier);
+  if (!isEarlier) {
     const state = await run.state();
     for (const [name, values] of Object.entries(state)) await series.write(name, 0, values);
     context.show(() => ({ step: 0, time: 0, axes: axesOf(plan), fields: state }));
@@ -193,16 +198,19 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
   const final = await run.state();
   const initial = Object.fromEntries(await Promise.all(fields.map(async (name) => [name, await series.read(name, 0)] as const)));
   const exact = exactOf(plan, time);
-  const { files, colours } = await picturesOf({ plan, title: job.description ?? job.name, series, times, initial, final, exact });
+  const { files, colours } = job.pictures === false ? { files: {} }
+    : await picturesOf({ plan, title: job.description ?? job.name, series, times, initial, final, exact });
   for (const [name, content] of Object.entries(files)) await writeFileAtomic(join(folder, name), content);
   const measured = figuresOf(plan, final, exact);
   return {
-    summary: `${plan.name}, ${plan.shape.join(' × ')} cells, ${stepsDone} steps, ${plan.precision}, ${info.backend} ${info.variant}`,
+    summary: `${plan.name}, ${plan.shape.join(' × ')} cells, ${stepsDone} steps, ${plan.precision}, ${info.backend} ${info.variant}`
+      + (run.size === 1 ? '' : `, together with ${run.size - 1} other${run.size === 2 ? '' : 's'}`),
     figures: {
-      cells: plan.shape.reduce((a, b) => a * b, 1), steps: stepsDone, timeStep: run.dt, time, seconds: (performance.now() - begin) / 1000,
+      cells: plan.shape.reduce((a, b) => a * b, 1), steps: stepsDone, timeStep: run.dt, time, seconds: (performance.now() - begun) / 1000,
       ...(info.steps > 0 ? { runSeconds: info.seconds, cellUpdatesPerSecond: info.cellUpdatesPerSecond } : {}), ...measured,
     },
-    accuracy: accuracyOf(measured), colours, files: ['result.zarr', ...Object.keys(files)], failed: false,
-    notes: Object.keys(files).some((name) => name.endsWith('.svg')) ? [] : [noPictures],
+    accuracy: accuracyOf(measured), ...(colours === undefined ? {} : { colours }), failed: false,
+    files: ['result.zarr', ...Object.keys(files)],
+    notes: job.pictures === false || Object.keys(files).some((name) => name.endsWith('.svg')) ? [] : [noPictures],
   };
 };
