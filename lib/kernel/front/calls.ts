@@ -1,10 +1,11 @@
 // Calls of the user's own functions, inlined.
 import type * as acorn from 'acorn';
-import type { Statement } from '../ir.ts';
-import { assignedIn } from './assigned.ts';
+import { assignedIn, namesIn } from './assigned.ts';
+import { declareUnset } from './assignments.ts';
+import { hoistedIn } from './hoisted.ts';
 import { keyOf } from './names.ts';
 import type { Frame, Lowering } from './lowering.ts';
-import type { Node } from './source.ts';
+import type { FunctionNode, Node } from './source.ts';
 import { type Closure, describe, namesOf, Scope, type Staged } from './values.ts';
 
 type Callee = Pick<Closure, 'node' | 'scope' | 'name'>;
@@ -19,31 +20,45 @@ export function callFunction(callee: Callee, args: readonly Staged[], at: Node, 
   return made ?? value;
 }
 
+/** How many arguments a function needs at least. */
+export function neededBy({ params }: FunctionNode): number {
+  return params.findLastIndex(({ type }) => type !== 'AssignmentPattern') + 1;
+}
+
 function inlined({ node, scope: outer, name }: Callee, args: readonly Staged[], at: Node, to: Lowering): Staged {
   if (node.async || node.generator) throw to.error(node, 'an async function or a generator', 'use a plain function');
-  const needed = node.params.findLastIndex(({ type }) => type !== 'AssignmentPattern') + 1;
+  const needed = neededBy(node);
   if (args.length < needed) throw to.error(at, `${name} takes ${needed} arguments, not ${args.length}`, 'give all of them');
   return to.inside(at, () => {
-    const frame: Frame = { end: to.label('end'), result: undefined };
+    const hoisted = hoistedIn(node);
+    const frame: Frame = {
+      end: to.label('end'), result: undefined, hoisted, assigned: new Set([...assignedIn(node.body), ...hoisted]), isOwn: to.mark(),
+    };
     const scope = new Scope(outer);
-    const assigned = assignedIn(node.body);
     node.params.forEach((pattern, i) => {
-      const isVariable = pattern.type === 'Identifier' && assigned.has(pattern.name);
+      const isVariable = namesIn(pattern).some((name) => frame.assigned.has(name));
       bind(pattern, args[i], { scope, to, owner: frame, isVariable });
     });
-    const { body: inner } = node;
-    if (inner.type !== 'BlockStatement' && inner.type !== 'SequenceExpression') return to.rules.evaluate(inner, scope, to);
-    const statements: acorn.Statement[] = inner.type === 'BlockStatement' ? inner.body
-      : [{ type: 'ReturnStatement', argument: inner, start: inner.start, end: inner.end }];
-    const { value: flow, body } = to.capture(() => to.rules.run(statements, { scope, to, frame, loops: [], isOutermost: true }));
-    if (flow.falls || frame.result === undefined) {
-      throw to.error(node, 'not every way through the function returns a value', 'end it with return');
-    }
-    const left = (statements: readonly Statement[]): void => { for (const each of statements) to.emit(each, at); };
-    if (flow.exits.has(frame.end)) to.emit({ kind: 'block', label: frame.end, body }, at);
-    else left(body);
-    return frame.result;
+    return to.framed(frame, () => result(node, scope, frame, to));
   });
+}
+
+/** What the body of a function returns. */
+function result(node: FunctionNode, scope: Scope, frame: Frame, to: Lowering): Staged {
+  const { body: inner } = node;
+  for (const name of frame.hoisted) {
+    if (!scope.has(name)) declareUnset({ type: 'Identifier', name, start: inner.start, end: inner.start }, scope, to, frame);
+  }
+  if (inner.type !== 'BlockStatement' && inner.type !== 'SequenceExpression') return to.rules.evaluate(inner, scope, to);
+  const statements: acorn.Statement[] = inner.type === 'BlockStatement' ? inner.body
+    : [{ type: 'ReturnStatement', argument: inner, start: inner.start, end: inner.end }];
+  const { value: flow, body } = to.capture(() => to.rules.run(statements, { scope, to, frame, loops: [], isOutermost: true }));
+  if (flow.falls || frame.result === undefined) {
+    throw to.error(node, 'not every way through the function returns a value', 'end it with return');
+  }
+  if (flow.exits.has(frame.end)) to.emit({ kind: 'block', label: frame.end, body }, node);
+  else for (const each of body) to.emit(each, node);
+  return frame.result;
 }
 
 interface Binding {

@@ -1,7 +1,7 @@
 // Loops whose variables are declared outside of them, such as while: a variable with a known value must count their trips.
 import type * as acorn from 'acorn';
 import { elementAt } from '../../core/known.ts';
-import { assignedIn, nodesOf } from './assigned.ts';
+import { assignedIn, assigns, nodesOf, redeclares } from './assigned.ts';
 import { evaluate } from './expressions.ts';
 import type { Context } from './lowering.ts';
 import { known, Scope } from './values.ts';
@@ -22,7 +22,37 @@ const hint = 'count in a variable: let k = 0; while (k < 10) { …; k += 1; }, w
 /** What has a continue of its own. */
 const inner: ReadonlySet<string> = new Set(['ForStatement', 'ForOfStatement', 'WhileStatement', 'DoWhileStatement']);
 
-const statementsOf = (node: acorn.Statement): readonly acorn.Statement[] => (node.type === 'BlockStatement' ? node.body : [node]);
+/** The statements of a body; what minifiers join by commas is several. */
+function statementsOf(node: acorn.Statement): readonly acorn.Statement[] {
+  if (node.type === 'BlockStatement') return node.body.flatMap((each) => (each.type === 'BlockStatement' ? [each] : statementsOf(each)));
+  if (node.type !== 'ExpressionStatement' || node.expression.type !== 'SequenceExpression') return [node];
+  return node.expression.expressions.map((expression) => ({ ...node, expression, start: expression.start, end: expression.end }));
+}
+
+/** Minifiers move conditions that end a loop into its test: those that do not name the counter go back into the body. */
+export function withPlainTest<T extends acorn.ForStatement | acorn.WhileStatement>(node: T, counter: string | undefined): T {
+  const { test, body } = node;
+  if (test?.type !== 'LogicalExpression' || test.operator !== '&&' || counter === undefined) return node;
+  const parts = conjuncts(test);
+  const own = parts.find((part) => [...nodesOf(part)].some((each) => each.type === 'Identifier' && each.name === counter));
+  if (own === undefined) return node;
+  const ends = parts.filter((part) => part !== own).map((argument): acorn.IfStatement => {
+    const { start, end } = argument;
+    const denied: acorn.UnaryExpression = { type: 'UnaryExpression', operator: '!', prefix: true, argument, start, end };
+    return { type: 'IfStatement', test: denied, consequent: { type: 'BreakStatement', start, end }, start, end };
+  });
+  return { ...node, test: own, body: { type: 'BlockStatement', body: [...ends, ...statementsOf(body)], start: body.start, end: body.end } };
+}
+
+const conjuncts = (node: acorn.Expression): acorn.Expression[] => (node.type === 'LogicalExpression' && node.operator === '&&'
+  ? [...conjuncts(node.left), ...conjuncts(node.right)] : [node]);
+
+/** The variable that a loop counts, as far as its text says. */
+export function counterOf(node: CountedLoop): string | undefined {
+  const last = statementsOf(node.body).at(-1);
+  if (node.type === 'ForStatement' && node.update) return updateOf(node.update)?.name;
+  return last?.type === 'ExpressionStatement' ? updateOf(last.expression)?.name : undefined;
+}
 
 /** The step of a variable: k++, k += 2. */
 interface Update {
@@ -55,11 +85,13 @@ export function countedLoop(node: CountedLoop, { scope, to, frame, loops }: Cont
   const counter = scope.find(name);
   const constant = counter?.owner === frame ? counter.constant : undefined;
   // In a loop that is compiled once, the variable has its first value in the first trip only.
-  if (constant?.loops !== loops.length || body.some((each) => assignedIn(each).has(name))) return wrong();
+  const isChanged = (part: acorn.Statement): boolean => assignedIn(part).has(name) || (frame.hoisted.has(name) && redeclares(part, name));
+  if (constant?.loops !== loops.length || body.some(isChanged)) return wrong();
   if (!isOwn && body.some((each) => [...nodesOf(each, inner)].some(({ type }) => type === 'ContinueStatement'))) {
     throw to.error(node, 'continue in a loop that counts in its last statement', 'use for (let k = 0; k < 10; k += 1)');
   }
   const valueOf = (e: acorn.Expression, at: number): number | boolean => {
+    if (assigns(e)) return wrong();
     const inner = new Scope(scope);
     inner.declare(name, { value: known(at), isVariable: false, owner: inner });
     const value = evaluate(e, inner, to);

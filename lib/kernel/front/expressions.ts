@@ -1,13 +1,17 @@
 // Expressions of a user's function.
 import type * as acorn from 'acorn';
-import { elementAt, lastOf, leading, required } from '../../core/known.ts';
-import { branch, compare, get, logic, select, unary, type BinaryOp, type Body, type CompareOp } from '../ir.ts';
+import { lastOf, leading, required } from '../../core/known.ts';
+import { branch, compare, convert, get, logic, select, unary, type BinaryOp, type Body, type CompareOp } from '../ir.ts';
+import { assigns } from './assigned.ts';
 import { callFunction } from './calls.ts';
 import type { Lowering } from './lowering.ts';
-import { fusedMultiplyAdd, globalConstants, mathItself, mathMember, mathNames, numberMember, numberTest, power } from './mathematics.ts';
+import {
+  asNumber, fusedMultiplyAdd, globalConstants, mathItself, mathMember, mathNames, numberMember, numberTest, oneOrZero, power,
+} from './mathematics.ts';
 import { keyOf } from './names.ts';
+import { partOf } from './parts.ts';
 import type { FunctionNode, Node } from './source.ts';
-import { computed, describe, known, namesOf, record, type Scope, type Staged, tuple } from './values.ts';
+import { computed, describe, known, record, type Scope, type Staged, tuple } from './values.ts';
 
 const arithmetic: Readonly<Record<string, BinaryOp>> = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '%': 'rem' };
 const comparisons: Readonly<Record<string, CompareOp>> = {
@@ -21,8 +25,7 @@ const onNumbers: Readonly<Record<CompareOp, (a: number, b: number) => boolean>> 
 
 /** What else is refused, in words, and what to do. */
 const refused: Readonly<Record<string, readonly [what: string, hint: string]>> = {
-  AssignmentExpression: ['an assignment inside an expression', 'make it a statement of its own'],
-  UpdateExpression: ['++ or -- inside an expression', 'make it a statement of its own'],
+  ChainExpression: ['?.', 'values are never undefined here'],
   AwaitExpression: ['await', 'a compiled function cannot wait'],
   YieldExpression: ['yield', 'a compiled function is no generator'],
   NewExpression: ['new', 'only numbers, arrays of fixed length and plain objects can be made'],
@@ -41,6 +44,7 @@ export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Stage
     case 'Literal': return literal(node, to);
     case 'Identifier': return identifier(node, scope, to);
     case 'SequenceExpression': return sequence(node, scope, to);
+    case 'AssignmentExpression': case 'UpdateExpression': return to.rules.assign(node, scope, to);
     case 'ParenthesizedExpression': return evaluate(node.expression, scope, to);
     case 'UnaryExpression': return unaryOf(node, scope, to);
     case 'BinaryExpression': return binaryOf(node, scope, to);
@@ -48,12 +52,8 @@ export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Stage
     case 'ConditionalExpression': return conditionalOf(node, scope, to);
     case 'ArrayExpression': return tuple(node.elements.flatMap((each) => {
       if (each === null) throw to.error(node, 'an array with gaps', 'name each element');
-      const held = (value: Staged): Staged => {
-        const isNumber = value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'closure' && value.kind !== 'builtin';
-        if (!to.assignsElements || !isNumber) return to.settle(value, 'e', each);
-        return { kind: 'cell', local: to.local(to.expression(value, each), 'e', each) };
-      };
-      return each.type === 'SpreadElement' ? itemsOf(each, scope, to).map(held) : [held(evaluate(each, scope, to))];
+      const values = each.type === 'SpreadElement' ? itemsOf(each, scope, to) : [evaluate(each, scope, to)];
+      return values.map((value) => held(value, 'e', each, to));
     }));
     case 'ObjectExpression': return objectOf(node, scope, to);
     case 'MemberExpression': return memberOf(node, scope, to);
@@ -67,6 +67,13 @@ export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Stage
       throw to.error(node, `${what} cannot be compiled`, hint);
     }
   }
+}
+
+/** A value as an element or field: one that can be assigned where elements are. */
+function held(value: Staged, name: string, at: Node, to: Lowering): Staged {
+  const isNumber = value.kind === 'known' || value.kind === 'computed' || value.kind === 'cell';
+  if (!to.assignsElements || !isNumber) return to.settle(value, name, at);
+  return { kind: 'cell', local: to.local(to.expression(value, at), name, at) };
 }
 
 /** The elements of ...array. */
@@ -83,10 +90,16 @@ function literal(node: acorn.Literal, to: Lowering): Staged {
 
 function identifier(node: acorn.Identifier, scope: Scope, to: Lowering): Staged {
   const found = scope.find(node.name);
-  if (found !== undefined) return found.value;
+  if (found !== undefined) {
+    found.unset = undefined;
+    // Arrays that are replaced are values here; where their elements are assigned, none is replaced.
+    const isReplaced = found.isVariable && !to.assignsElements && (found.value.kind === 'tuple' || found.value.kind === 'record');
+    return isReplaced ? to.snapshot(found.value, node.name, node) : found.value;
+  }
   if (Object.hasOwn(globalConstants, node.name)) return known(required(globalConstants[node.name]));
   if (node.name === 'Math') return mathItself();
   if (node.name === 'fma') return fusedMultiplyAdd();
+  if (node.name === 'Number') return asNumber();
   const test = node.name === 'isNaN' || node.name === 'isFinite' ? numberTest(node.name) : undefined;
   if (test !== undefined) return test;
   if (/^cov_\w+$|__WEBPACK_|^__(?!name$)\w+|^_interop|^_\w+_(?:js|ts)\d*$/.test(node.name)) {
@@ -95,13 +108,19 @@ function identifier(node: acorn.Identifier, scope: Scope, to: Lowering): Staged 
   }
   if (node.name === 'undefined') throw to.error(node, 'undefined has no number', 'give it a value');
   throw to.error(node, `${node.name} is not known here`,
-    'a compiled function sees its parameters, Math, and what it declares itself: pass other values as parameters');
+    'a compiled function sees its parameters, Math, and what it declares itself: pass other values as parameters, other functions as '
+    + '`functions`; if a bundler has rewritten the function, give it as text');
 }
 
-/** What bundlers write for calls of imported functions: (0, f)(x). */
+/** Bundlers write calls of imported functions like this, (0, f)(x), and minifiers statements: (a = 1, a + x). */
 function sequence({ expressions }: acorn.SequenceExpression, scope: Scope, to: Lowering): Staged {
-  const idle = expressions.slice(0, -1).find(({ type }) => type !== 'Literal');
-  if (idle !== undefined) throw to.error(idle, 'a comma between expressions cannot be compiled', 'write statements');
+  for (const each of expressions.slice(0, -1)) {
+    if (each.type === 'AssignmentExpression' || each.type === 'UpdateExpression') to.rules.assign(each, scope, to, false);
+    else if (each.type !== 'Literal') {
+      throw to.error(each, 'a comma between expressions cannot be compiled',
+        'write statements; give a function that a minifier has rewritten as text');
+    }
+  }
   return evaluate(lastOf(expressions), scope, to);
 }
 
@@ -114,24 +133,36 @@ function unaryOf(node: acorn.UnaryExpression, scope: Scope, to: Lowering): Stage
     const condition = to.condition(value, node.argument);
     return condition.kind === 'known' ? known(condition.value !== true) : computed(unary('not', condition.e));
   }
-  if (node.operator !== '-' && node.operator !== '+') throw to.error(node, `${node.operator} cannot be compiled`, 'use arithmetic');
+  if (operator === '+' && isTruth(value)) return oneOrZero(to, value, node);
+  if (operator !== '-' && operator !== '+') throw to.error(node, `${operator} cannot be compiled`, 'use arithmetic');
   const number = to.numeric(value, node.argument);
   if (node.operator === '+') return number;
   return number.kind === 'known' ? known(-Number(number.value)) : computed(unary('neg', number.e));
 }
 
 function binaryOf(node: acorn.BinaryExpression, scope: Scope, to: Lowering): Staged {
-  const [left, right] = [evaluate(node.left, scope, to), evaluate(node.right, scope, to)];
   const { operator } = node;
+  const first = evaluate(node.left, scope, to);
+  const left = assigns(node.right) ? to.settle(first, 'l', node.left) : first;
+  const right = evaluate(node.right, scope, to);
   if (operator === '**') return power(to, left, right, node);
   if (Object.hasOwn(arithmetic, operator)) return to.arithmetic(required(arithmetic[operator]), left, right, node);
   if (!Object.hasOwn(comparisons, operator)) {
-    throw to.error(node, `${operator} cannot be compiled`, 'use arithmetic on numbers');
+    throw to.error(node, `${operator} cannot be compiled`, 'use arithmetic on numbers, and Math.trunc and Math.floor to round');
   }
   const op = required(comparisons[operator]);
+  if ((op === 'eq' || op === 'ne') && isTruth(left) && isTruth(right)) return sameTruth(op, left, right, node, to);
   const [a, b] = [to.numeric(left, node.left), to.numeric(right, node.right)];
   if (a.kind === 'known' && b.kind === 'known') return known(onNumbers[op](Number(a.value), Number(b.value)));
   return computed(compare(op, to.expression(a, node), to.expression(b, node)));
+}
+
+const isTruth = (value: Staged): boolean => describe(value) === 'a truth value';
+
+/** Whether two truth values are the same, or differ. */
+function sameTruth(op: 'eq' | 'ne', left: Staged, right: Staged, at: Node, to: Lowering): Staged {
+  if (left.kind === 'known' && right.kind === 'known') return known((left.value === right.value) === (op === 'eq'));
+  return computed(compare(op, convert('i32', to.expression(left, at)), convert('i32', to.expression(right, at))));
 }
 
 function logicalOf(node: acorn.LogicalExpression, scope: Scope, to: Lowering): Staged {
@@ -163,6 +194,8 @@ function conditionalOf(node: acorn.ConditionalExpression, scope: Scope, to: Lowe
     return computed(select(test.e, a, b));
   }
   const cells = to.cellsLike(then.value, node.consequent);
+  to.keep(then.value);
+  to.keep(otherwise.value);
   const whole = (side: { readonly value: Staged; readonly body: Body }, at: Node): Body => {
     const { body } = to.capture(() => { to.assign(cells, side.value, at); });
     return [...side.body, ...body];
@@ -176,11 +209,11 @@ function objectOf(node: acorn.ObjectExpression, scope: Scope, to: Lowering): Sta
     if (each.type === 'SpreadElement') {
       const value = evaluate(each.argument, scope, to);
       if (value.kind !== 'record') throw to.error(each, `${describe(value)} in place of an object`, 'only objects can be spread here');
-      return [...value.fields].map(([name, field]) => [name, to.settle(field, name, each)] as const);
+      return [...value.fields].map(([name, field]) => [name, held(field, name, each, to)] as const);
     }
     if (each.kind !== 'init' || each.computed) throw to.error(each, 'a getter, a setter or a computed name', 'write name: value');
     const name = keyOf(each.key, to);
-    return [[name, to.settle(evaluate(each.value, scope, to), name, each.value)]];
+    return [[name, held(evaluate(each.value, scope, to), name, each.value, to)]];
   });
   return record(fields);
 }
@@ -196,45 +229,39 @@ function memberOf(node: acorn.MemberExpression, scope: Scope, to: Lowering): Sta
     const hint = library === 'Math' ? `there are ${mathNames.join(', ')}` : 'write the number';
     throw to.error(node, `${library}.${name} cannot be compiled`, hint);
   }
-  const object = evaluate(node.object, scope, to);
-  if (object.kind === 'tuple') {
-    if (!node.computed && keyOf(node.property, to) === 'length') return known(object.items.length);
-    if (node.computed) return elementAt(object.items, indexOf(node, object.items.length, scope, to));
-  }
-  if (object.kind === 'record' && (!node.computed || node.property.type === 'Literal')) {
-    const name = keyOf(node.property, to);
-    const found = object.fields.get(name);
-    if (found !== undefined) return found;
-    throw to.error(node.property, `${describe(object)} has no ${name}`, namesOf(object));
-  }
-  throw to.error(node, `${describe(object)} has no such member`,
-    'arrays have elements and a length, objects the fields that they were made with');
+  return partOf(evaluate(node.object, scope, to), node, scope, to);
 }
 
-/** The index of an element, which must be known while the function is compiled. */
-export function indexOf(node: acorn.MemberExpression, length: number, scope: Scope, to: Lowering): number {
-  const index = to.numeric(evaluate(node.property, scope, to), node.property);
-  if (index.kind !== 'known') {
-    throw to.error(node.property, 'an index that depends on data',
-      'indices must be known while the function is compiled: constants and counters of loops');
-  }
-  const value = Number(index.value);
-  if (!Number.isInteger(value) || value < 0 || value >= length) {
-    throw to.error(node.property, `index ${value} of an array of ${length}`, `use integers from 0 to ${length - 1}`);
-  }
-  return value;
+/** Loaders such as esbuild wrap inner functions to keep their names: __name(f, "f"), where minified o(f, "f"). */
+export function isNaming({ callee, arguments: args }: acorn.CallExpression, scope: Scope): boolean {
+  if (callee.type !== 'Identifier' || scope.find(callee.name) !== undefined || args.length !== 2) return false;
+  const [f, name] = args;
+  if (name?.type !== 'Literal' || typeof name.value !== 'string') return false;
+  return f?.type === 'ArrowFunctionExpression' || f?.type === 'FunctionExpression'
+    || (f?.type === 'Identifier' && scope.find(f.name)?.value.kind === 'closure');
+}
+
+/** What TypeScript writes for { ...a, b }: Object.assign(Object.assign({}, a), { b }). */
+function joinedObjects({ callee, arguments: args }: acorn.CallExpression, scope: Scope, to: Lowering): Staged | undefined {
+  const isAssign = callee.type === 'MemberExpression' && callee.object.type === 'Identifier' && callee.object.name === 'Object'
+    && scope.find('Object') === undefined && callee.property.type === 'Identifier' && callee.property.name === 'assign';
+  const [first] = args;
+  // An object with a name would change.
+  if (!isAssign || (first?.type !== 'ObjectExpression' && first?.type !== 'CallExpression')) return undefined;
+  const { start, end } = callee;
+  const properties = args.map((argument) => ({ type: 'SpreadElement', argument, start, end }) as acorn.SpreadElement);
+  return objectOf({ type: 'ObjectExpression', properties, start, end }, scope, to);
 }
 
 function callOf(node: acorn.CallExpression, scope: Scope, to: Lowering): Staged {
   if (node.optional) throw to.error(node, '?.() cannot be compiled', 'values are never undefined here');
   const { callee } = node;
-  // Loaders such as esbuild wrap inner functions to keep their names: __name(f, "f").
-  if (callee.type === 'Identifier' && callee.name === '__name' && scope.find('__name') === undefined && node.arguments[0] !== undefined) {
-    return evaluate(node.arguments[0], scope, to);
-  }
+  if (isNaming(node, scope)) return evaluate(required(node.arguments[0]), scope, to);
   if (callee.type === 'Identifier' && /^cov_\w+$/.test(callee.name)) {
     throw to.error(node, 'the function was rewritten by a coverage tool', 'exclude its file, or give the function as text');
   }
+  const joined = joinedObjects(node, scope, to);
+  if (joined !== undefined) return joined;
   const f = evaluate(callee, scope, to);
   const args = node.arguments.flatMap((each) => (each.type === 'SpreadElement' ? itemsOf(each, scope, to) : [evaluate(each, scope, to)])
     .map((value) => to.settle(value, 'a', each)));

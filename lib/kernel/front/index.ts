@@ -1,8 +1,9 @@
 // Functions of the user's, as functions of the kernel representation.
 import { get, type Expression, type KernelFunction, type Local, type Type } from '../ir.ts';
-import { callFunction } from './calls.ts';
+import { assignment } from './assignments.ts';
+import { callFunction, neededBy } from './calls.ts';
 import { evaluate } from './expressions.ts';
-import { Lowering } from './lowering.ts';
+import { Lowering, type Rules } from './lowering.ts';
 import type { FunctionSource, Node } from './source.ts';
 import { runStatements } from './statements.ts';
 import { computed, Scope, type Services, type Staged } from './values.ts';
@@ -12,6 +13,9 @@ export { Lowering } from './lowering.ts';
 export * from './values.ts';
 export { callFunction } from './calls.ts';
 export { Outliner } from './outline.ts';
+
+/** How the compiler goes through a function. */
+export const rules: Rules = { evaluate, run: runStatements, assign: assignment };
 
 /** A function of numbers. */
 export interface PointFunction {
@@ -47,7 +51,10 @@ export function scopeOf(functions: ReadonlyMap<string, FunctionSource>, globals:
     const { node } = source;
     const apply = (args: readonly Staged[], at: Node, to: Services): Staged => {
       const count = node.params.length;
-      if (args.length !== count) throw to.error(at, `${name} takes ${count} arguments, not ${args.length}`, 'give all of them');
+      const needed = neededBy(node);
+      if (args.length < needed || args.length > count) {
+        throw to.error(at, `${name} takes ${args.length < needed ? needed : count} arguments, not ${args.length}`, 'give all of them');
+      }
       const lowering = to as Lowering;
       return lowering.within(source, () => callFunction({ node, scope, name }, args, node, lowering));
     };
@@ -63,7 +70,7 @@ export function scopeOf(functions: ReadonlyMap<string, FunctionSource>, globals:
 export function pointFunction(
   name: string, source: FunctionSource, { precision, count, globals = new Scope(), functions = new Map() }: PointOptions,
 ): PointFunction {
-  const lowering = new Lowering(source, precision, { evaluate, run: runStatements }, [...functions.values()]);
+  const lowering = new Lowering(source, precision, rules, [...functions.values()]);
   const parameters: Local[] = Array.from({ length: count }, (_, i) => ({ name: `p${i}`, type: precision }));
   const closure = { node: source.node, scope: scopeOf(functions, globals), name: source.argument };
   const shape = callFunction(closure, parameters.map((each) => computed(get(each))), source.node, lowering);

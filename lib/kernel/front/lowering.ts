@@ -7,13 +7,20 @@ import {
 } from '../ir.ts';
 import type { FunctionError } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
+import { assignsElements } from './assigned.ts';
 import { onKnown } from './mathematics.ts';
 import type { FunctionSource, Node } from './source.ts';
-import { computed, describe, known, record, type Scope, type Services, type Staged, tuple } from './values.ts';
+import { type Binding, computed, describe, known, record, type Scope, type Services, type Staged, tuple } from './values.ts';
 
 /** One call of a function. */
 export interface Frame {
   readonly end: Label;
+  /** Variables (`var`) that belong to the whole function, not to the block in which they are declared. */
+  readonly hoisted: ReadonlySet<string>;
+  /** Names that the function assigns. */
+  readonly assigned: ReadonlySet<string>;
+  /** Whether a local was made by this call. */
+  readonly isOwn: (local: Local) => boolean;
   /** What the function returns; cells if several statements return. */
   result: Staged | undefined;
 }
@@ -38,7 +45,11 @@ export interface Context {
 export interface Rules {
   readonly evaluate: (node: acorn.Expression, scope: Scope, to: Lowering) => Staged;
   readonly run: (statements: readonly acorn.Statement[], context: Context) => Flow;
+  /** Compiles an assignment, and gives its value. */
+  readonly assign: (node: Assigning, scope: Scope, to: Lowering, isUsed?: boolean) => Staged;
 }
+
+export type Assigning = acorn.AssignmentExpression | acorn.UpdateExpression;
 
 /** What a call has become: the statements, and the result. */
 export interface Called {
@@ -59,6 +70,10 @@ export class Lowering implements Services {
   readonly assignsElements: boolean;
   /** Takes the code of a call in its place, and gives the result; undefined leaves it where it is. Default: all calls are inlined. */
   onCall: ((called: Called) => Staged | undefined) | undefined;
+  /** The call that is being compiled. */
+  frame: Frame | undefined;
+  /** Elements of arrays of which there are copies that JavaScript does not make. */
+  readonly #copied = new WeakSet<Local>();
   /** The function whose text is being compiled. */
   #source: FunctionSource;
   #body: Statement[] = [];
@@ -135,6 +150,17 @@ export class Lowering implements Services {
     }
   }
 
+  /** Compiles the body of a call. */
+  framed<T>(frame: Frame, work: () => T): T {
+    const outer = this.frame;
+    this.frame = frame;
+    try {
+      return work();
+    } finally {
+      this.frame = outer;
+    }
+  }
+
   /** Inlines a call. */
   inside<T>(at: Node, work: () => T): T {
     if (++this.#depth > mostDepth) {
@@ -206,6 +232,54 @@ export class Lowering implements Services {
     }
   }
 
+  /** A value with everything that can be assigned read now; arrays whose elements are assigned stay themselves. */
+  snapshot(value: Staged, name: string, at: Node): Staged {
+    if (value.kind === 'cell') return this.settle(value, name, at);
+    if (this.assignsElements) return value;
+    if (value.kind === 'tuple') return tuple(value.items.map((item) => this.snapshot(item, name, at)));
+    return value.kind === 'record' ? record([...value.fields].map(([key, field]) => [key, this.snapshot(field, key, at)] as const)) : value;
+  }
+
+  /** A local for a variable without a value, and the statement that sets it to NaN. */
+  unsetLocal(name: string, at: Node): { readonly local: Local; readonly statement: Statement } {
+    const local = this.newLocal(this.precision, name);
+    const statement = set(local, constant(this.precision, NaN));
+    this.emit(statement, at);
+    return { local, statement };
+  }
+
+  /** Gives a variable without a value the type of the first one that it gets, if that is no number. Where it was declared, it is 0. */
+  typed(binding: Binding, unset: Statement, value: Staged, at: Node): void {
+    const read = this.read(value);
+    if (read.kind === 'computed' ? read.e.type !== 'bool' : read.kind === 'known' && typeof read.value === 'number') return;
+    if (this.assignsElements && read.kind !== 'computed' && read.kind !== 'known') return;
+    const cells = this.cellsLike(read, at);
+    const zero = (place: Staged): Statement[] => {
+      if (place.kind === 'tuple') return place.items.flatMap(zero);
+      if (place.kind === 'record') return [...place.fields.values()].flatMap(zero);
+      if (place.kind !== 'cell') return [];
+      return [set(place.local, place.local.type === 'bool' ? bool(false) : constant(this.precision, NaN))];
+    };
+    Object.assign(unset, { kind: 'block', label: this.label('unset'), body: zero(cells) });
+    binding.value = cells;
+  }
+
+  /**
+   * Keeps the elements of an array or object from being assigned, because a value that depends on a condition is a copy of them here,
+   * and the array itself in JavaScript.
+   */
+  keep(value: Staged, isFree: (local: Local) => boolean = () => false): void {
+    const items = value.kind === 'tuple' ? value.items : value.kind === 'record' ? [...value.fields.values()] : [];
+    for (const item of items) {
+      if (item.kind !== 'cell') this.keep(item, isFree);
+      else if (!isFree(item.local)) this.#copied.add(item.local);
+    }
+  }
+
+  isKept(local: Local): boolean {
+    return this.#copied.has(local);
+  }
+
   /** Sets cells of one shape. */
   assign(to: Staged, value: Staged, at: Node): void {
     if (to.kind === 'cell') {
@@ -224,18 +298,4 @@ export class Lowering implements Services {
         'every way through the code must give the same kind of value');
     }
   }
-}
-
-function assignsElements(root: Node): boolean {
-  const left: unknown[] = [root];
-  for (let node = left.pop(); node !== undefined; node = left.pop()) {
-    if (Array.isArray(node)) left.push(...node as unknown[]);
-    else if (typeof node === 'object' && node !== null && 'type' in node) {
-      const { type, left: place, argument } = node as { type: string; left?: Node; argument?: Node };
-      if (type === 'AssignmentExpression' && place?.type === 'MemberExpression') return true;
-      if (type === 'UpdateExpression' && argument?.type === 'MemberExpression') return true;
-      left.push(...Object.values(node).filter((part) => typeof part === 'object' && part !== null));
-    }
-  }
-  return false;
 }

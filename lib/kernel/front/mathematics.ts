@@ -1,12 +1,13 @@
 // Math and Number, as functions see them.
 import { elementAt, required } from '../../core/known.ts';
 import {
-  binary, compare, constant, convert, get, math, mathFunctions, select, unary, type BinaryOp, type Expression, type MathName, type UnaryOp,
+  binary, compare, constant, convert, get, logic, math, mathFunctions, select, unary, type BinaryOp, type Expression, type MathName,
+  type UnaryOp,
 } from '../ir.ts';
 import { fma } from '../../core/fma.ts';
 import { binaryOn, mathOf } from '../semantics.ts';
 import type { Node } from './source.ts';
-import { type Builtin, computed, known, record, type Services, type Staged } from './values.ts';
+import { type Builtin, computed, describe, known, record, type Services, type Staged } from './values.ts';
 
 const constants: Readonly<Record<string, number>> = {
   E: Math.E, LN10: Math.LN10, LN2: Math.LN2, LOG10E: Math.LOG10E, LOG2E: Math.LOG2E, PI: Math.PI, SQRT1_2: Math.SQRT1_2, SQRT2: Math.SQRT2,
@@ -92,6 +93,12 @@ export function fusedMultiplyAdd(): Builtin {
 export function mathMember(name: string): Staged | undefined {
   if (Object.hasOwn(constants, name)) return known(required(constants[name]));
   if (name === 'min' || name === 'max') return extreme(name);
+  if (name === 'pow') {
+    return { kind: 'builtin', name: 'Math.pow', apply: (args, at, lowering) => {
+      const [x, y] = numbers(lowering, 'Math.pow', args, at, 2) as [Staged, Staged];
+      return power(lowering, x, y, at);
+    } };
+  }
   if (Object.hasOwn(mathFunctions, name)) return mathFunction(name as MathName);
   const plain = Object.hasOwn(plainUnary, name) ? plainUnary[name] : undefined;
   const own = Math[name as 'abs'] as ((x: number) => number) | undefined;
@@ -107,6 +114,8 @@ const tests: Readonly<Record<string, readonly [now: (x: number) => boolean, late
   isNaN: [Number.isNaN, (x) => compare('ne', x, x)],
   isFinite: [Number.isFinite, (x) => compare('lt', unary('abs', x), one(x, Infinity))],
   isInteger: [Number.isInteger, (x) => compare('eq', binary('sub', x, unary('floor', x)), zero(x))],
+  isSafeInteger: [Number.isSafeInteger, (x) => logic('and', compare('eq', x, unary('floor', x)),
+    compare('lt', unary('abs', x), one(x, 2 ** 53)))],
 };
 
 /** A test of a number: `isNaN` and `isFinite` are also known without Number. */
@@ -117,6 +126,21 @@ export function numberTest(name: string): Builtin | undefined {
     const [arg] = numbers(lowering, name, given, at, 1) as [Staged];
     if (arg.kind === 'known') return known(now(Number(arg.value)));
     return computed(later(get(lowering.local(lowering.expression(arg, at)))));
+  } };
+}
+
+/** 1 for true and 0 for false. */
+export function oneOrZero(lowering: Services, value: Staged, at: Node): Staged {
+  if (value.kind === 'known') return known(Number(value.value));
+  const like = (each: number): Expression => lowering.expression(known(each), at);
+  return computed(select(lowering.expression(value, at), like(1), like(0)));
+}
+
+/** Number(x), of a number or a truth value. */
+export function asNumber(): Builtin {
+  return { kind: 'builtin', name: 'Number', apply: (args, at, lowering) => {
+    const [value = known(0)] = args;
+    return describe(value) === 'a truth value' ? oneOrZero(lowering, value, at) : lowering.numeric(value, at);
   } };
 }
 

@@ -1,16 +1,16 @@
 // Statements of a user's function.
 import type * as acorn from 'acorn';
-import { elementAt, lastOf } from '../../core/known.ts';
-import { branch, convert, exact, forLoop, get, i32, type BinaryOp, type Body, type Label } from '../ir.ts';
-import { nodesOf } from './assigned.ts';
+import { lastOf } from '../../core/known.ts';
+import { branch, convert, exact, forLoop, get, i32, type Body, type Label } from '../ir.ts';
+import { assigns, namesIn, nodesOf } from './assigned.ts';
+import { assignment, declareUnset, placeOf } from './assignments.ts';
 import { bind } from './calls.ts';
-import { countedLoop, type CountedLoop } from './counted.ts';
-import { evaluate, indexOf } from './expressions.ts';
+import { countedLoop, counterOf, withPlainTest, type CountedLoop } from './counted.ts';
+import { evaluate, isNaming } from './expressions.ts';
 import type { Context, Flow, Lowering } from './lowering.ts';
-import { power } from './mathematics.ts';
 import type { FunctionNode, Node } from './source.ts';
 import { conditionsOf, switchSubject } from './switches.ts';
-import { type Binding, computed, describe, known, Scope, type Staged } from './values.ts';
+import { computed, describe, known, Scope, type Staged } from './values.ts';
 
 const next: Flow = { falls: true, exits: new Set() };
 const leaves = (label: Label): Flow => ({ falls: false, exits: new Set([label]) });
@@ -55,7 +55,7 @@ function run(node: acorn.Statement, context: Context): Flow {
     case 'ReturnStatement': return returned(node, context);
     case 'IfStatement': return conditional(node, context);
     case 'ForStatement':
-      return node.init?.type === 'VariableDeclaration' && node.test && node.update ? loop(node, context) : counted(node, context);
+      return isCounterOnly(node, context) && node.test && node.update ? loop(node, context) : counted(node, context);
     case 'WhileStatement': case 'DoWhileStatement': return counted(node, context);
     case 'SwitchStatement': return switched(node, context);
     case 'ForOfStatement': return elements(node, context);
@@ -67,21 +67,53 @@ function run(node: acorn.Statement, context: Context): Flow {
   }
 }
 
+/** Whether a loop declares its counter and nothing else. */
+function isCounterOnly({ init }: acorn.ForStatement, { frame }: Context): boolean {
+  return init?.type === 'VariableDeclaration' && init.declarations.length === 1
+    && (init.kind !== 'var' || !init.declarations.some(({ id }) => namesIn(id).some((name) => frame.hoisted.has(name))));
+}
+
+/** What compilers of TypeScript and minifiers write for no value. */
+function isNothing(init: acorn.Expression | null | undefined): boolean {
+  return !init || (init.type === 'UnaryExpression' && init.operator === 'void')
+    || (init.type === 'Identifier' && init.name === 'undefined');
+}
+
 function declare(node: acorn.VariableDeclaration, { scope, to, frame, loops }: Context): Flow {
   for (const { id, init } of node.declarations) {
-    if (init === null || init === undefined) {
-      bind(id, known(NaN), { scope, to, owner: frame, isVariable: true }); // a number that is assigned later
-      continue;
+    if (node.kind === 'var' && namesIn(id).some((name) => frame.hoisted.has(name))) {
+      if (init) assignHoisted(id, init, { scope, to, frame, loops });
+    } else if (!init || isNothing(init)) {
+      if (id.type !== 'Identifier') throw to.error(id, 'a value that is not there', 'give it one');
+      declareUnset(id, scope, to, frame);
+    } else {
+      const value = evaluate(init, scope, to);
+      const named = value.kind === 'closure' && id.type === 'Identifier' ? { ...value, name: id.name } : value;
+      // What is declared with let, but never assigned, is a constant: a bound of loops, for instance.
+      const isVariable = node.kind !== 'const' && namesIn(id).some((name) => frame.assigned.has(name));
+      const isReplaced = isVariable && id.type === 'Identifier' && !to.assignsElements
+        && (value.kind === 'tuple' || value.kind === 'record');
+      bind(id, isReplaced ? copied(value, init, to) : named, { scope, to, owner: frame, isVariable, loops: loops.length,
+        isOwn: init.type === 'ArrayExpression' || init.type === 'ObjectExpression' });
     }
-    const value = evaluate(init, scope, to);
-    const named = value.kind === 'closure' && id.type === 'Identifier' ? { ...value, name: id.name } : value;
-    bind(id, named, { scope, to, owner: frame, isVariable: node.kind !== 'const', loops: loops.length,
-      isOwn: init.type === 'ArrayExpression' });
   }
   return next;
 }
 
-const operators: Readonly<Record<string, BinaryOp>> = { '+=': 'add', '-=': 'sub', '*=': 'mul', '/=': 'div', '%=': 'rem' };
+/** A variable of the whole function gets a value. */
+function assignHoisted(id: acorn.Pattern, init: acorn.Expression, context: Pick<Context, 'scope' | 'to' | 'frame' | 'loops'>): void {
+  const { start, end } = init;
+  const node: acorn.AssignmentExpression = { type: 'AssignmentExpression', operator: '=', left: id, right: init, start, end };
+  assignment(node, context.scope, context.to, false);
+  keepConstant(node, context);
+}
+
+/** Variables with the numbers of an array or object. */
+function copied(value: Staged, at: Node, to: Lowering): Staged {
+  const cells = to.cellsLike(value, at);
+  to.assign(cells, value, at);
+  return cells;
+}
 
 /** An expression as a statement; minifiers write commas, && and ? : in place of statements. */
 function effect(node: acorn.Expression, context: Context): Flow {
@@ -101,57 +133,17 @@ function effect(node: acorn.Expression, context: Context): Flow {
     }
     default: break;
   }
-  return assignment(node, context);
+  return assigned(node, context);
 }
 
-function assignment(node: acorn.Expression, context: Context): Flow {
-  const { scope, to } = context;
+function assigned(node: acorn.Expression, { scope, to }: Context): Flow {
   if (node.type === 'Literal' && typeof node.value === 'string') return next; // 'use strict'
-  // Loaders keep the names of inner functions: __name(f, "f").
-  if (node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === '__name') return next;
-  if (node.type === 'UpdateExpression') {
-    const place = placeOf(node.argument as acorn.Pattern, context);
-    to.assign(place, to.arithmetic(node.operator === '++' ? 'add' : 'sub', place, known(1), node), node);
-  } else if (node.type === 'AssignmentExpression') {
-    const { right } = node;
-    if (right.type === 'AssignmentExpression') assignment(right, context); // a = b = 0
-    const value = right.type === 'AssignmentExpression' ? placeOf(right.left, context) : evaluate(right, scope, to);
-    const place = placeOf(node.left, context);
-    if (node.operator === '=') to.assign(place, value, node);
-    else if (node.operator === '**=') to.assign(place, power(to, place, value, node), node);
-    else {
-      const op = operators[node.operator];
-      if (op === undefined) throw to.error(node, `${node.operator} cannot be compiled`, 'use arithmetic');
-      to.assign(place, to.arithmetic(op, place, value, node), node);
-    }
-  } else throw to.error(node, 'an expression whose value is not used', 'assign or return it');
+  if (node.type === 'CallExpression' && isNaming(node, scope)) return next;
+  if (node.type !== 'AssignmentExpression' && node.type !== 'UpdateExpression') {
+    throw to.error(node, 'an expression whose value is not used', 'assign or return it');
+  }
+  assignment(node, scope, to, false);
   return next;
-}
-
-/** What an assignment sets: a variable of this call, or an element of an array that it made. */
-function placeOf(node: acorn.Pattern, { scope, to, frame }: Context): Staged {
-  const own = (name: acorn.Identifier, isRight: (binding: Binding) => boolean, hint: string): Binding => {
-    const found = scope.find(name.name);
-    if (found === undefined) throw to.error(name, `${name.name} is not known here`, 'declare it with let');
-    if (found.owner !== frame || !isRight(found)) throw to.error(name, `${name.name} cannot be assigned here`, hint);
-    return found;
-  };
-  if (node.type === 'Identifier') {
-    const { value } = own(node, ({ isVariable }) => isVariable,
-      'declare it with let, in the same function; the counter of a loop belongs to the loop');
-    const binding = scope.find(node.name);
-    if (binding !== undefined) binding.constant = undefined;
-    if (value.kind === 'cell') return value;
-    throw to.error(node, `${describe(value)} cannot be replaced`, 'only numbers and truth values can be assigned, and elements of arrays');
-  }
-  if (node.type !== 'MemberExpression' || !node.computed || node.object.type !== 'Identifier') {
-    const counter = [...nodesOf(node)].find((each) => each.type === 'CallExpression');
-    if (counter !== undefined) evaluate(counter as acorn.CallExpression, scope, to); // a coverage tool's counters are refused by name
-    throw to.error(node, 'this cannot be assigned', 'assign variables and elements of arrays, one at a time');
-  }
-  const { value } = own(node.object, ({ isOwn }) => isOwn === true, 'make it in the same function, as in const a = [0, 0]');
-  if (value.kind !== 'tuple') throw to.error(node, `${describe(value)} has no elements`, 'assign variables and elements of arrays');
-  return elementAt(value.items, indexOf(node, value.items.length, scope, to));
 }
 
 function returned(node: acorn.ReturnStatement, context: Context): Flow {
@@ -169,6 +161,7 @@ function returned(node: acorn.ReturnStatement, context: Context): Flow {
     return { falls: false, exits: new Set() };
   }
   frame.result ??= to.cellsLike(value, node);
+  to.keep(value, frame.isOwn);
   to.assign(frame.result, value, node);
   if (isOutermost) return { falls: false, exits: new Set() };
   to.emit({ kind: 'break', label: frame.end }, node);
@@ -203,17 +196,18 @@ function counted(node: CountedLoop, context: Context): Flow {
     if (node.init.type === 'VariableDeclaration') declare(node.init, inner);
     else {
       effect(node.init, inner);
-      keepConstant(node.init, inner);
+      for (const each of node.init.type === 'SequenceExpression' ? node.init.expressions : [node.init]) keepConstant(each, inner);
     }
     return counted({ ...node, init: null }, inner);
   }
-  const { to } = context;
-  const { name, values, end, body } = countedLoop(node, context, mostTrips);
+  const { scope, to } = context;
+  const { name, values, end, body } = countedLoop(
+    node.type === 'DoWhileStatement' ? node : withPlainTest(node, counterOf(node)), context, mostTrips);
   const { size } = measure(node.body);
   if (values.length * size > mostForIndices) {
     throw to.error(node, `a loop of ${values.length} trips`, 'use for (let k = 0; k < 10; k += 1)');
   }
-  const place = placeOf({ type: 'Identifier', name, start: node.start, end: node.start }, context);
+  const place = placeOf({ type: 'Identifier', name, start: node.start, end: node.start }, scope, to);
   const block: acorn.BlockStatement = { type: 'BlockStatement', body: [...body], start: node.body.start, end: node.body.end };
   const flow = trips({ ...node, body: block } as acorn.ForStatement, values.map(known), (scope, value) => {
     to.assign(place, value, node);
@@ -223,8 +217,8 @@ function counted(node: CountedLoop, context: Context): Flow {
 }
 
 /** After k = 0, the variable's value is known again. */
-function keepConstant(node: acorn.Expression, { scope, to, frame, loops }: Context): void {
-  if (node.type !== 'AssignmentExpression' || node.operator !== '=' || node.left.type !== 'Identifier') return;
+function keepConstant(node: acorn.Expression, { scope, to, frame, loops }: Pick<Context, 'scope' | 'to' | 'frame' | 'loops'>): void {
+  if (node.type !== 'AssignmentExpression' || node.operator !== '=' || node.left.type !== 'Identifier' || assigns(node.right)) return;
   const found = scope.find(node.left.name);
   const value = evaluate(node.right, scope, to);
   if (found?.owner === frame && value.kind === 'known' && typeof value.value === 'number') {
@@ -252,6 +246,7 @@ function tripsOf(node: acorn.ForStatement, { scope, to }: Context): { readonly n
   const [{ id, init: begin }] = init.declarations as [acorn.VariableDeclarator];
   if (id.type !== 'Identifier' || !begin) return wrong();
   const constantOf = (e: acorn.Expression, inner: Scope): number | boolean => {
+    if (assigns(e)) return wrong();
     const value = evaluate(e, inner, to);
     return value.kind === 'known' ? value.value : wrong();
   };
@@ -274,7 +269,8 @@ function tripsOf(node: acorn.ForStatement, { scope, to }: Context): { readonly n
   }
 }
 
-function loop(node: acorn.ForStatement, context: Context): Flow {
+function loop(given: acorn.ForStatement, context: Context): Flow {
+  const node = withPlainTest(given, counterOf(given));
   const { name, values } = tripsOf(node, context);
   const { size, hasIndices } = measure(node.body);
   const isShort = values.length * size <= (hasIndices ? mostForIndices : mostUnrolled);
@@ -291,11 +287,13 @@ function elements(node: acorn.ForOfStatement, context: Context): Flow {
   const values = evaluate(node.right, scope, to);
   if (values.kind !== 'tuple') throw to.error(node.right, `${describe(values)} in place of an array`, 'for … of goes through arrays');
   const { left: place } = node;
-  if (place.type !== 'VariableDeclaration' || place.kind !== 'const') {
+  const { frame } = context;
+  if (place.type !== 'VariableDeclaration' || (place.kind === 'var' && namesIn(place).some((name) => frame.hoisted.has(name)))) {
     throw to.error(place, 'for … of without const', 'write for (const x of a)');
   }
   const [{ id }] = place.declarations as [acorn.VariableDeclarator];
-  return trips(node, values.items, (inner, value) => { bind(id, value, { scope: inner, to, owner: inner, isVariable: false }); }, context);
+  const isVariable = place.kind !== 'const';
+  return trips(node, values.items, (inner, value) => { bind(id, value, { scope: inner, to, owner: frame, isVariable }); }, context);
 }
 
 /** The body once for each value. */

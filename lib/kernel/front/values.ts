@@ -1,6 +1,6 @@
 // Values while a function is compiled: what is known now stays a value of JavaScript, what depends on data is an expression.
 import type { FunctionError } from '../../core/errors.ts';
-import type { BinaryOp, Expression, Local } from '../ir.ts';
+import type { BinaryOp, Expression, Local, Statement } from '../ir.ts';
 import type { FunctionNode, Node } from './source.ts';
 
 /** A number or a condition that depends on data. */
@@ -84,7 +84,8 @@ export function namesOf({ fields }: Record): string {
 }
 
 export interface Binding {
-  readonly value: Staged;
+  /** Changes with the first assignment of a variable that was declared without a value. */
+  value: Staged;
   /** `let`: may be assigned. */
   readonly isVariable: boolean;
   /** The call in which it was declared: only that one may assign it. */
@@ -93,6 +94,8 @@ export interface Binding {
   readonly isOwn?: boolean;
   /** What a variable was declared with, while it has not been assigned; and the loops around its declaration. */
   constant?: { readonly value: number; readonly loops: number } | undefined;
+  /** A variable that has been neither assigned nor read: the statement that makes it a number, NaN. */
+  unset?: Statement | undefined;
 }
 
 /** The names of a block, and those around it. */

@@ -2,11 +2,9 @@
 import { required } from '../../core/known.ts';
 import type { Outliner} from '../../kernel/front/index.ts';
 import {
-  callFunction, computed, FunctionSource, known, Lowering, record, scopeOf, type Builtin, type Staged,
+  callFunction, computed, FunctionSource, known, Lowering, record, rules, scopeOf, type Builtin, type Staged,
 } from '../../kernel/front/index.ts';
-import { evaluate } from '../../kernel/front/expressions.ts';
 import type { Node } from '../../kernel/front/source.ts';
-import { runStatements } from '../../kernel/front/statements.ts';
 import {
   binary, compare, convert, f32, get, i32, logic, unary, word, type Body, type Expression, type KernelFunction, type Local,
 } from '../../kernel/ir.ts';
@@ -88,7 +86,7 @@ class Tracer {
     this.names = names;
     this.inputs = new Inputs(names.precision);
     this.#source = new FunctionSource(argument, given);
-    this.lowering = new Lowering(this.#source, names.precision, { evaluate, run: runStatements }, [...names.functions.values()]);
+    this.lowering = new Lowering(this.#source, names.precision, rules, [...names.functions.values()]);
     outliner?.watch(this.lowering);
   }
 
