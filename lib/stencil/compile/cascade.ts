@@ -3,7 +3,7 @@
 import { lastOf, required } from '../../core/known.ts';
 import { call, get, set, type KernelFunction, type Local, type Statement } from '../../kernel/ir.ts';
 import { inlineCalls } from '../../kernel/passes/inline.ts';
-import { walkBody } from '../../kernel/visit.ts';
+import { localsSetBy, walkBody } from '../../kernel/visit.ts';
 import { alike, isCall, keyOf, moved, sharedOf, tidy, weightsOf, type Argument, type Found, type Shared, type Taken } from './sharing.ts';
 import type { Stage } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
@@ -101,9 +101,12 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
       links.push(...dimensions > 1 && readsOwn(made) ? fetched(made) : [made]);
       const base = lastOf(links).from;
       from = base + first.call.results.length;
+      const passed = passedBy(lastOf(links), required(program.functions.find((f) => f.name === first.call.callee)));
       for (const { call: statement, reference } of found) {
         sets.set(statement, statement.results.map((result, i) => {
-          const number: Taken = { kind: 'number', index: base + i, offset: reference };
+          const own = passed[i];
+          const number: Taken = { kind: 'number', index: own?.index ?? base + i,
+            offset: own === undefined ? reference : reference.map((by, axis) => by + required(own.offset[axis])) };
           const local = locals.get(keyOf(number)) ?? { name: `${keyOf(number)}_t`, type: result.type };
           locals.set(keyOf(number), local);
           inputOf.set(local, number);
@@ -116,6 +119,20 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
     program = tidy({ ...program, functions: [...program.functions.slice(0, -1), next] });
   }
   return [...links, fromFetched(lastLink(lastOf(program.functions), inputOf, from, weightsOf(program)), links)];
+}
+
+/** The numbers that a link, whose function does nothing but call this one, passes on as they are: as results of the same place. */
+function passedBy({ f: { parameters, body }, takes }: Plain, callee: KernelFunction): readonly (Taken | undefined)[] {
+  const end = lastOf(callee.body);
+  const [only] = body;
+  if (end.kind !== 'return' || only?.kind !== 'call') return [];
+  const set = new Set<Local>();
+  walkBody(callee.body, { statement: (s) => { for (const local of localsSetBy(s)) set.add(local); } });
+  return end.values.map((value) => {
+    if (value.kind !== 'get' || set.has(value.local)) return undefined;
+    const arg = only.args[callee.parameters.indexOf(value.local)];
+    return arg?.kind === 'get' ? takes[parameters.indexOf(arg.local)] : undefined;
+  });
 }
 
 /** A link that takes what it reads of cells along the first and the last axis from those that have loaded it. */

@@ -57,8 +57,13 @@ function valuesOf(
         if (isInner === true) return neighbour();
         const value = parts.local(precision);
         const places = indices.map((index, axis) => exact('add', get(index), i32(required(input.offset[axis]))));
-        calls.push(call(`read_${buffer.name}_${indices.length}`, [...places, ...common.map(get)], [value]));
-        if (isInner !== false) loads.push(set(value, neighbour()));
+        // A number of its own: on devices the call takes its address, and waits for the load if that is the same number.
+        const read = isInner === false ? value : parts.local(precision);
+        calls.push(call(`read_${buffer.name}_${indices.length}`, [...places, ...common.map(get)], [read]));
+        if (isInner !== false) {
+          calls.push(set(value, get(read)));
+          loads.push(set(value, neighbour()));
+        }
         return get(value);
       }
       default: return parts.plain(input, indices);

@@ -26,18 +26,27 @@ function insideText({ inputs }: Link, dimensions: number): string {
   }).join(' && ');
 }
 
-/** A number that a link takes, of the row and the lane that have made it. */
-function takenText({ takes, lead }: Link, { links }: Cascade, dimensions: number): readonly string[] {
-  return takes.map(({ index, offset }, i) => {
+/** The numbers that a link takes, of the rows and the lanes that have made them. What comes from other lanes is asked for once. */
+function takenText({ takes, lead }: Link, { links }: Cascade, dimensions: number, asked: Set<string>): {
+  readonly asks: readonly string[];
+  readonly numbers: readonly string[];
+} {
+  const asks: string[] = [];
+  const numbers = takes.map(({ index, offset }, i) => {
     const maker = required(links.find(({ from, f }) => index >= from && index < from + f.results.length));
     const age = dimensions === 1 ? 0 : maker.lead - lead - required(offset[0]);
     const by = required(offset.at(-1)), value = `n[${index}][${age}]`;
-    const text = by === 0 ? value : `device::shuffle_${by < 0 ? 'up' : 'down'}(block, ${value}, ${Math.abs(by)})`;
-    return `      const Real a${i} = ${text};`;
+    if (by === 0) return `      const Real a${i} = ${value};`;
+    const direction = by < 0 ? 'up' : 'down', name = `${direction}${Math.abs(by)}_${index}_${age}`;
+    if (!asked.has(name)) asks.push(`    const Real ${name} = device::shuffle_${direction}(block, ${value}, ${Math.abs(by)});`);
+    asked.add(name);
+    return `      const Real a${i} = ${name};`;
   });
+  return { asks, numbers };
 }
 
-function linkText(link: Link, k: number, { made, program, s, cascade, scalars }: Printing): readonly string[] {
+function linkText(k: number, asked: Set<string>, { made, program, s, cascade, scalars }: Printing): readonly string[] {
+  const link = required(cascade.links[k]);
   const { dimensions } = made.names;
   const isEnd = k === cascade.links.length - 1;
   const name = isEnd ? `end_${s}` : `link${k}_${s}`;
@@ -50,8 +59,9 @@ function linkText(link: Link, k: number, { made, program, s, cascade, scalars }:
   const to = made.names.spacing.map((_, axis) => (axis === 0 && dimensions > 1 ? `at[0] + ${link.lead}` : `at[${axis}]`));
   const condition = isEnd ? `if (owns${dimensions === 1 ? '' : ' && at[0] >= first'}) `
     : link.isEarly ? `if (to[0] < p.n[0] + ${link.rows[1]}) ` : '';
+  const { asks, numbers } = takenText(link, cascade, dimensions, asked);
   return [
-    '    {', ...takenText(link, cascade, dimensions),
+    ...asks, '    {', ...numbers,
     `      const int to[kDimensions] = {${to.join(', ')}};`,
     `      [[maybe_unused]] const bool inside = ${insideText(link, dimensions)};`,
     `      ${condition}${cName(name)}(${args.join(', ')});`, '    }',
@@ -61,21 +71,22 @@ function linkText(link: Link, k: number, { made, program, s, cascade, scalars }:
 /** All links of a row. Those of numbers run from the first row on for which one of them is needed: others then make what no one takes. */
 function rowText(printing: Printing): readonly string[] {
   const { cascade: { links }, made: { names: { dimensions } } } = printing;
-  const texts = links.map((link, k) => linkText(link, k, printing));
+  const asked = new Set<string>();
+  const text = (k: number, names: Set<string>): readonly string[] => linkText(k, names, printing);
   const isFirst = ({ takes }: Link): boolean => takes.every(({ index }) => links.some(({ from, isEarly, f: { results } }) =>
     isEarly && index >= from && index < from + results.length));
   const firsts = links.flatMap((link, k) => (isFirst(link) ? [k] : []));
   // Loads follow what takes them: they are for the next row.
   const ordered = [...firsts.filter((k) => !required(links[k]).isEarly), ...firsts.filter((k) => required(links[k]).isEarly)];
-  const rest = links.slice(0, -1).flatMap((link, k) =>
-    (isFirst(link) ? [] : [{ start: link.rows[0] - link.lead, text: required(texts[k]) }]));
+  const rest = links.slice(0, -1).flatMap((link, k) => (isFirst(link) ? [] : [{ start: link.rows[0] - link.lead, k }]));
   const starts = dimensions === 1 ? [0] : [...new Set(rest.map(({ start }) => start))];
   return [
-    ...ordered.flatMap((k) => required(texts[k])),
-    ...dimensions === 1 ? rest.flatMap(({ text }) => text) : starts.flatMap((start) => [
-      `    if (at[0] >= first + (${start})) {`, ...rest.filter((each) => each.start === start).flatMap(({ text }) => text), '    }',
-    ]),
-    ...required(texts.at(-1)),
+    ...ordered.flatMap((k) => text(k, asked)),
+    ...dimensions === 1 ? rest.flatMap(({ k }) => text(k, asked)) : starts.flatMap((start) => {
+      const names = new Set(asked);
+      return [`    if (at[0] >= first + (${start})) {`, ...rest.filter((each) => each.start === start).flatMap(({ k }) => text(k, names)), '    }'];
+    }),
+    ...text(links.length - 1, asked),
   ];
 }
 

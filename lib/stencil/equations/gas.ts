@@ -64,19 +64,16 @@ export const hll = (l: Gas, r: Gas, axis: Axis, gamma: number): Gas => {
 };
 
 /**
- * A pressure that is not below that between the waves of a Riemann problem: the larger one, where shocks up to it would already slow the
- * gas enough (Guermond and Popov, J. Comput. Phys. 321 (2016)). Otherwise from f(p) ≥ (p - p₀) / √(γ ρ p), which holds for every shock
- * from a pressure of at most p₀ up to p, with f the change of velocity.
+ * A pressure that is not below that between the waves of a Riemann problem: the larger one, or that behind a shock that by itself slows
+ * the gas of the lower pressure by `approach`. The pressure in between is at most the larger one, or both waves are shocks, of which that
+ * one slows the gas by less. Without branches; the root is of a number above 0, for which it takes least.
  */
 export const pressureBound = (l: Gas, r: Gas, approach: number, gamma: number): number => {
   const isLeft = l[1] < r[1];
-  const [rho, p, most] = isLeft ? [l[0], l[1], r[1]] : [r[0], r[1], l[1]];
-  const gap = most - p;
-  if (approach <= 0 || 2 * gap * gap >= approach * approach * (rho * ((gamma + 1) * most + (gamma - 1) * p))) return most;
-  const [a, b] = [Math.sqrt(gamma * l[0]), Math.sqrt(gamma * r[0])];
-  const d = (approach * a * b) / (a + b);
-  const root = 0.5 * (d + Math.sqrt(d * d + 4 * most));
-  return larger(root * root, most);
+  const [rho, p, most] = [isLeft ? l[0] : r[0], isLeft ? l[1] : r[1], isLeft ? r[1] : l[1]];
+  const speed = larger(approach, 0);
+  const half = rho * (0.25 * (gamma + 1) * speed);
+  return larger(p + speed * (half + Math.sqrt(half * half + gamma * (rho * p))), most);
 };
 
 /**

@@ -11,8 +11,9 @@ export type At = (axis: Axis, k: number) => Gas;
 /** Half the difference across the middle cell: monotonised central, 0 at extrema. */
 const slope = (before: number, own: number, next: number): number => {
   const [a, b] = [own - before, next - own];
-  const most = smaller(smaller(Math.abs(a), Math.abs(b)), 0.25 * Math.abs(a + b));
-  return a > 0 ? (b > 0 ? most : 0) : b > 0 ? 0 : -most;
+  const central = 0.25 * (a + b), least = Math.abs(a) < Math.abs(b) ? a : b;
+  const limited = Math.abs(least) < Math.abs(central) ? least : central;
+  return a * b > 0 ? limited : 0;
 };
 
 const slopes = (before: Gas, own: Gas, next: Gas): Gas => [slope(before[0], own[0], next[0]), slope(before[1], own[1], next[1]),
