@@ -1,15 +1,18 @@
 // One stage of an explicit scheme per launch, as in classic.cuh, whose cells share work with their neighbours along the last axis and the
 // first: what a cell makes of its fields, and fluxes through faces, for instance. Each warp takes columns of a row, with lanes beside them
 // for what they need of their neighbours, and moves down the rows (in three dimensions, through the planes). What is made for other
-// columns comes by shuffles, what is made for other rows stays in registers. The stage is printed (lib/stencil/compile/sharing-text.ts) as
-// for classic.cuh, with in place of inner and edge
+// columns or for rows further on goes through shared memory, as fields do, which are copied there a row ahead
+// (lib/stencil/compile/rings.ts); what the same lane takes in the next row stays in registers. In one dimension, it comes by shuffles. The
+// stage is printed (lib/stencil/compile/sharing-text.ts) as for classic.cuh, with in place of inner and edge
 //   kNumbers, kAges: how many numbers are made for each cell, and of how many rows they are kept
 //   kWidth: columns of a warp; kLow: the first of its lanes, counted from the first of these; kHigh: columns behind the grid for which
 //   numbers are made; kStart: rows before the first
 //   kParameters: numbers of a member's parameters
 //   kWarps, kHeld: warps of a block, and of a multiprocessor
-//   row(block, p, member, q, at, first, owns, n): makes the numbers n of a row, those of age 0, and the cells from row `first` on of lanes
-//   that own one; 1 if they are finite and admissible
+//   kPad, kOnes, kOthers, kRows, kRing: lanes beside a warp in shared memory; how long the numbers of a warp are there of which one row is
+//   kept, and one row of the others, of which there are kRows; and all together
+//   row(block, p, member, q, at, first, owns, n, once, rows): makes the numbers n of a row, those of age 0, and the cells from row `first`
+//   on of lanes that own one; 1 if they are finite and admissible. `once` and `rows`, the newest first, are the lane's in shared memory
 #pragma once
 #include "cuda/stencil/classic.cuh"
 
@@ -49,13 +52,20 @@ struct SharingAgent {
     WARPLOOM_UNROLL
     for (int i = 0; i < Stage::kParameters; ++i) q[i] = p.p[member * Stage::kParameters + i];
     Real numbers[Stage::kNumbers][Stage::kAges] = {};
+    Real* const ring = block.shared<Real>() + block.warp() * Stage::kRing;
+    // Lanes at the ends make numbers that no one needs, of what is beside them.
+    for (int i = block.lane(); i < Stage::kRing; i += 32) ring[i] = 1;
+    Real *const once = ring + block.lane() + Stage::kPad, *kept[Stage::kRows];
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Stage::kRows; ++i) kept[i] = once + Stage::kOnes + i * Stage::kOthers;
     if constexpr (kDimensions == 1) {
-      row(block, p, member, q, at, 0, still, owns, numbers);
+      row(block, p, member, q, at, 0, still, owns, numbers, once, kept);
     } else {
       const int first = at[0], end = first + p.march < p.n[0] ? first + p.march : p.n[0];
       at[0] = still ? first : first + Stage::kStart;
       WARPLOOM_NO_UNROLL
-      for (; at[0] < end; ++at[0]) row(block, p, member, q, at, first, still, owns, numbers);
+      for (; at[0] < end; ++at[0]) row(block, p, member, q, at, first, still, owns, numbers, once, kept);
+      device::async_wait<0>(block);
     }
   }
 
@@ -68,17 +78,22 @@ struct SharingAgent {
 
   static WARPLOOM_DEVICE void row(
       const device::Block& block, const Parameters& p, int64_t member, const Real (&q)[Stage::kParameters + 1],
-      const int (&at)[kDimensions], int first, bool still, bool owns, Real (&numbers)[Stage::kNumbers][Stage::kAges]) {
+      const int (&at)[kDimensions], int first, bool still, bool owns, Real (&numbers)[Stage::kNumbers][Stage::kAges],
+      Real* once, Real* (&rows)[Stage::kRows]) {
     if (still) {
       if (owns) ClassicAgent<Stage>::keep(p, member, at);
       return;
     }
-    if (Stage::row(block, p, member, q, at, first, owns, numbers) == 0) device::atomic_min(p.status, p.number());
+    if (Stage::row(block, p, member, q, at, first, owns, numbers, once, rows) == 0) device::atomic_min(p.status, p.number());
     WARPLOOM_UNROLL
     for (int k = 0; k < Stage::kNumbers; ++k) {
       WARPLOOM_UNROLL
       for (int age = Stage::kAges - 1; age > 0; --age) numbers[k][age] = numbers[k][age - 1];
     }
+    Real* const oldest = rows[Stage::kRows - 1];
+    WARPLOOM_UNROLL
+    for (int i = Stage::kRows - 1; i > 0; --i) rows[i] = rows[i - 1];
+    rows[0] = oldest;
   }
 };
 

@@ -4,6 +4,7 @@ import { stencilProgram } from '../../lib/stencil/compile/program.ts';
 import { sharedTime } from '../../lib/stencil/engines/blocks.ts';
 import { streamingShapes } from '../../lib/stencil/engines/shapes.ts';
 import { cascadeOf } from '../../lib/stencil/compile/cascade.ts';
+import { ringsOf } from '../../lib/stencil/compile/rings.ts';
 import { sharedOf } from '../../lib/stencil/compile/sharing.ts';
 import { openDevice, stencil, type Device } from '../../lib/index.ts';
 import { functions, one, three, two } from './flux-equations.ts';
@@ -77,6 +78,13 @@ describe('stencil: shared work', function () {
     strictEqual(links(euler.inTwoDimensions() as never), '28 columns, 4 rows: 4@3 5@2 4@1 1@1 4@0 8@0 4@0');
     strictEqual(links(euler.inThreeDimensions() as never), '28 columns, 4 rows: 5@3 6@2 5@1 5@0 10@0 5@0');
     strictEqual(links(two as never), '31 columns, 2 rows: 2@0 1@0');
+    // Shared memory: slopes and fluxes along the row, and fields at the beginning of the step; fields, states and what waves cross.
+    const kept = (equation: stencil.Equation): string => stagesOf(equation).map((stage, s) => {
+      const { ones, others, rows, pad } = ringsOf(cascadeOf(stage, s)!);
+      return `${ones}, ${others} by ${rows}, beside ${pad}`;
+    }).join('; ');
+    strictEqual(kept(euler.inTwoDimensions() as never), '8, 9 by 4, beside 1; 12, 9 by 4, beside 1');
+    strictEqual(kept(euler.inOneDimension() as never), '0, 0 by 1, beside 1; 0, 0 by 1, beside 1');
   });
 
   it('gives the bits of WebAssembly: small sizes, several strips, boundaries, ensembles, steps of varying length', async () => {

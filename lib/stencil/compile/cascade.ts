@@ -4,39 +4,11 @@ import { lastOf, required } from '../../core/known.ts';
 import { call, get, set, type KernelFunction, type Local, type Statement } from '../../kernel/ir.ts';
 import { inlineCalls } from '../../kernel/passes/inline.ts';
 import { localsSetBy, walkBody } from '../../kernel/visit.ts';
+import type { Cascade, Link } from './links.ts';
+import { ringLength, ringsOf } from './rings.ts';
 import { alike, isCall, keyOf, moved, sharedOf, tidy, weightsOf, type Argument, type Found, type Shared, type Taken } from './sharing.ts';
 import type { Stage } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
-
-/** A function of numbers, its first parameters, and of inputs. */
-export interface Link extends Traced {
-  readonly takes: readonly Taken[];
-  /** The first number that it makes. */
-  readonly from: number;
-  /** Nodes. */
-  readonly weight: number;
-  /** Whether it runs a row earlier than it has to, after the link that takes its numbers: loads, which take long. */
-  readonly isEarly: boolean;
-  /** By how many rows it is ahead of the last link. */
-  readonly lead: number;
-  /** Rows and columns, counted from the cell at the end, whose numbers are needed. */
-  readonly rows: readonly [low: number, high: number];
-  readonly columns: readonly [low: number, high: number];
-}
-
-export interface Cascade {
-  readonly callees: readonly KernelFunction[];
-  /** The last one makes the cell. */
-  readonly links: readonly Link[];
-  /** How many numbers are made, and of how many rows they are kept. */
-  readonly numbers: number;
-  readonly ages: number;
-  /** Columns of a warp of 32 that make cells. */
-  readonly width: number;
-  /** Warps of a block, and those that a multiprocessor is to hold. */
-  readonly warps: number;
-  readonly held: number;
-}
 
 type Plain = Omit<Link, 'lead' | 'rows' | 'columns'>;
 
@@ -50,6 +22,9 @@ const lanes = 32;
  * more of them, what does not fit in registers does not fit in the cache, either: 20 in two dimensions take half as long again (gas).
  */
 const warpsOf = [0, 8, 1, 1], heldOf = [0, 32, 16, 12];
+
+/** Bytes of shared memory of a multiprocessor. */
+const mostShared = 208 * 1024;
 
 const cascades = new WeakMap<Shared, Cascade>();
 
@@ -68,11 +43,11 @@ function make(shared: Shared, dimensions: number, s: number): Cascade {
   const plain = planned([plainLink(shared, lastOf(whole.functions), weightsOf(whole))], shared, dimensions);
   const parts = planned(taken(shared, dimensions, s), shared, dimensions);
   const cost = ({ links, width }: Cascade): number => links.reduce((sum, { weight }) => sum + weight, 0) / width;
-  return cost(parts) < cost(plain) ? parts : plain;
+  return cost(parts) < cost(plain) && 8 * ringLength(ringsOf(parts)) * parts.held <= mostShared ? parts : plain;
 }
 
 const plainLink = ({ common: { inputs } }: Shared, f: KernelFunction, weights: ReadonlyMap<string, number>): Plain =>
-  ({ f, inputs, takes: [], from: 0, weight: weights.get(f.name) ?? 0, isEarly: false });
+  ({ f, inputs, takes: [], from: 0, weight: weights.get(f.name) ?? 0, loads: undefined });
 
 /** The links up to what cells share, each with what can be taken from neighbours. */
 function taken(shared: Shared, dimensions: number, s: number): Plain[] {
@@ -99,14 +74,11 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
       const first = required(found[0]);
       const made = linkOf(first, inputOf, { name: `link_${s}_${links.length}`, from, weight: weights.get(first.call.callee) ?? 0 });
       links.push(...dimensions > 1 && readsOwn(made) ? fetched(made) : [made]);
-      const base = lastOf(links).from;
-      from = base + first.call.results.length;
-      const passed = passedBy(lastOf(links), required(program.functions.find((f) => f.name === first.call.callee)));
+      from = lastOf(links).from + first.call.results.length;
+      const numberOf = numbersOf(lastOf(links), required(program.functions.find((f) => f.name === first.call.callee)));
       for (const { call: statement, reference } of found) {
         sets.set(statement, statement.results.map((result, i) => {
-          const own = passed[i];
-          const number: Taken = { kind: 'number', index: own?.index ?? base + i,
-            offset: own === undefined ? reference : reference.map((by, axis) => by + required(own.offset[axis])) };
+          const number = numberOf(i, reference);
           const local = locals.get(keyOf(number)) ?? { name: `${keyOf(number)}_t`, type: result.type };
           locals.set(keyOf(number), local);
           inputOf.set(local, number);
@@ -121,18 +93,25 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
   return [...links, fromFetched(lastLink(lastOf(program.functions), inputOf, from, weightsOf(program)), links)];
 }
 
-/** The numbers that a link, whose function does nothing but call this one, passes on as they are: as results of the same place. */
-function passedBy({ f: { parameters, body }, takes }: Plain, callee: KernelFunction): readonly (Taken | undefined)[] {
-  const end = lastOf(callee.body);
-  const [only] = body;
-  if (end.kind !== 'return' || only?.kind !== 'call') return [];
+/**
+ * The numbers that the results of a call at `reference` are, by result: those of the link that makes it, or those that the link takes,
+ * where the function passes them on as they are.
+ */
+function numbersOf(
+  { f: { parameters, body }, takes, from }: Plain, callee: KernelFunction,
+): (i: number, reference: readonly number[]) => Taken {
+  const end = lastOf(callee.body), [only] = body;
   const set = new Set<Local>();
   walkBody(callee.body, { statement: (s) => { for (const local of localsSetBy(s)) set.add(local); } });
-  return end.values.map((value) => {
+  const passed = end.kind !== 'return' || only?.kind !== 'call' ? [] : end.values.map((value) => {
     if (value.kind !== 'get' || set.has(value.local)) return undefined;
     const arg = only.args[callee.parameters.indexOf(value.local)];
     return arg?.kind === 'get' ? takes[parameters.indexOf(arg.local)] : undefined;
   });
+  return (i, reference) => {
+    const own = passed[i];
+    return { kind: 'number', index: own?.index ?? from + i, offset: reference.map((by, axis) => by + (own?.offset[axis] ?? 0)) };
+  };
 }
 
 /** A link that takes what it reads of cells along the first and the last axis from those that have loaded it. */
@@ -142,8 +121,8 @@ function fromFetched<T extends Traced & { readonly takes: readonly Taken[] }>(li
     [local, required(i < takes.length ? takes[i] : inputs[i - takes.length])]));
   for (const [local, input] of inputOf) {
     if (input.kind !== 'y' || (input.offset.length === 3 && input.offset[1] !== 0)) continue;
-    for (const { isEarly, from, inputs: loaded } of links) {
-      const i = isEarly ? loaded.findIndex((each) => each.kind === 'y' && each.index === input.index) : -1;
+    for (const { loads, from, inputs: loaded } of links) {
+      const i = loads !== undefined ? loaded.findIndex((each) => each.kind === 'y' && each.index === input.index) : -1;
       if (i >= 0) inputOf.set(local, { kind: 'number', index: from + i, offset: input.offset });
     }
   }
@@ -171,7 +150,7 @@ function linkOf(
   return { ...ordered({
     name, parameters: [...found.values()].map(({ local }) => local), results: made.map(({ type }) => type), buffers: [],
     body: [call(callee, own, made), { kind: 'return', values: made.map(get) }],
-  }, new Map([...found.values()].map(({ input, local }) => [local, input]))), from, weight, isEarly: false };
+  }, new Map([...found.values()].map(({ input, local }) => [local, input]))), from, weight, loads: undefined };
 }
 
 /** Whether a link reads fields or coefficients of the cell itself, and nothing else that depends on the cell. */
@@ -188,13 +167,40 @@ function fetched(link: Plain): readonly [Plain, Plain] {
     if ('offset' in input) read.set(local, input);
   });
   const parameters = [...read.keys()];
-  return [{
+  return [
+    loading(`fetch_${f.name}`, parameters, { inputs: [...read.values()], from, loads: 'ahead' }),
+    { ...link, ...ordered(f, inputOf), from: from + read.size },
+  ];
+}
+
+/** A link that only loads. */
+function loading(name: string, parameters: readonly Local[], more: Pick<Plain, 'inputs' | 'from' | 'loads'>): Plain {
+  return {
     f: {
-      name: `fetch_${f.name}`, parameters, results: parameters.map(({ type }) => type as 'f64'), buffers: [],
+      name, parameters, results: parameters.map(({ type }) => type as 'f64'), buffers: [],
       body: [{ kind: 'return', values: parameters.map(get) }],
     },
-    inputs: [...read.values()], takes: [], from, weight: 0, isEarly: true,
-  }, { ...link, ...ordered(f, inputOf), from: from + read.size }];
+    takes: [], weight: 0, ...more,
+  };
+}
+
+/** The last link with one before it that loads the cell's fields at the beginning of the step and the sum. */
+function withHeld(end: Plain, name: string): readonly Plain[] {
+  const { f, takes, inputs, from } = end;
+  const isHeld = ({ kind }: Input): boolean => kind === 'u' || kind === 'a';
+  const held = inputs.filter(isHeld);
+  if (held.length === 0) return [end];
+  const parameters = f.parameters.slice(takes.length);
+  const zero = required(takes[0]).offset.map(() => 0);
+  const inputOf = new Map<Local, Input | Taken>(f.parameters.slice(0, takes.length).map((local, i) => [local, required(takes[i])]));
+  parameters.forEach((local, i) => {
+    const input = required(inputs[i]);
+    inputOf.set(local, isHeld(input) ? { kind: 'number', index: from + held.indexOf(input), offset: zero } : input);
+  });
+  return [
+    loading(name, parameters.filter((_, i) => isHeld(required(inputs[i]))), { inputs: held, from, loads: 'now' }),
+    { ...end, ...ordered(f, inputOf), from: from + held.length },
+  ];
 }
 
 function lastLink(
@@ -203,7 +209,7 @@ function lastLink(
   const used = new Set<Local>();
   walkBody(f.body, { expression: (e) => { if (e.kind === 'get') used.add(e.local); } });
   const parameters = f.parameters.filter((local) => used.has(local));
-  return { ...ordered({ ...f, parameters }, inputOf), from, weight: weights.get(f.name) ?? 0, isEarly: false };
+  return { ...ordered({ ...f, parameters }, inputOf), from, weight: weights.get(f.name) ?? 0, loads: undefined };
 }
 
 /** Parameters that are numbers come first. */
@@ -225,10 +231,11 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
     kind: 'number', index: from + component,
     offset: Array.from({ length: dimensions }, (_, axis) => (axis === last ? offsetOf[side][1] : axis === 0 ? offsetOf[side][0] : 0)),
   }));
-  const count = from + lastOf(makers).f.results.length;
+  const made = from + lastOf(makers).f.results.length;
   const weights = weightsOf({ buffers: [], imports: [], functions: [...callees, finish.f] });
-  const end = fromFetched({ ...finish, takes, from: count, weight: weights.get(finish.f.name) ?? 0, isEarly: false }, makers);
-  const all: readonly Plain[] = [...makers, end];
+  const end = fromFetched({ ...finish, takes, from: made, weight: weights.get(finish.f.name) ?? 0, loads: undefined }, makers);
+  const all: readonly Plain[] = [...makers, ...dimensions > 1 ? withHeld(end, `held_${finish.f.name}`) : [end]];
+  const count = lastOf(all).from;
   const links: Link[] = [];
   let ages = 1;
   for (const each of [...all].reverse()) {
@@ -242,7 +249,7 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
       widen(required(rows), user.rows, row);
       widen(required(columns), user.columns, column);
     }
-    lead += Number(each.isEarly);
+    lead += Number(each.loads === 'ahead');
     for (const { user, row } of isEnd ? [] : uses) ages = Math.max(ages, lead - user.lead - row + 1);
     links.unshift({ ...each, lead, rows: required(rows), columns: required(columns) });
   }

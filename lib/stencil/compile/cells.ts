@@ -4,7 +4,8 @@ import {
   branch, call, exact, get, i32, load, set, store, type Body, type Buffer, type Expression, type KernelFunction, type Local,
   type Statement,
 } from '../../kernel/ir.ts';
-import { cascadeOf, type Link } from './cascade.ts';
+import { cascadeOf } from './cascade.ts';
+import type { Link } from './links.ts';
 import type { CellParts, Stage, StencilProgram } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
 

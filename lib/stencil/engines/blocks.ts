@@ -1,7 +1,9 @@
 // How many blocks of how many threads a stage is launched with, and how many rows each of them takes.
 import type { Device } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
-import { cascadeOf, type Cascade } from '../compile/cascade.ts';
+import { cascadeOf } from '../compile/cascade.ts';
+import type { Cascade } from '../compile/links.ts';
+import { ringLength, ringsOf } from '../compile/rings.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import { bytesPerSecond } from './device-model.ts';
 import type { Grid } from './span.ts';
@@ -16,18 +18,22 @@ interface Blocks {
   readonly march: number;
   readonly blocks: number;
   readonly threads: number;
+  /** Bytes of shared memory of a block. */
+  readonly sharedBytes: number;
 }
 
 /** Blocks of one thread per cell, each of which takes so many rows or planes one after another; 0: cells in order, across rows. */
 function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): Blocks {
   const threads = classicThreads;
   const [columns, first] = [required(shape.at(-1)), required(shape[0])];
-  if (columns < required(leastColumns[shape.length - 1])) return { march: 0, blocks: members * Math.ceil(cells / threads), threads };
+  if (columns < required(leastColumns[shape.length - 1])) {
+    return { march: 0, blocks: members * Math.ceil(cells / threads), threads, sharedBytes: 0 };
+  }
   const rows = shape.length === 3 ? 4 : 1;
   const tiles = members * Math.ceil(columns / (threads / rows)) * (shape.length === 3 ? Math.ceil(required(shape[1]) / rows) : 1);
-  if (shape.length === 1) return { march: 1, blocks: tiles, threads };
+  if (shape.length === 1) return { march: 1, blocks: tiles, threads, sharedBytes: 0 };
   const march = Math.max(1, Math.min(mostMarch, Math.floor((tiles * first) / (enoughBlocks * Math.max(1, multiprocessors)))));
-  return { march, blocks: tiles * Math.ceil(first / march), threads };
+  return { march, blocks: tiles * Math.ceil(first / march), threads, sharedBytes: 0 };
 }
 
 /** Most rows of a warp whose cells share work (cuda/stencil/sharing.cuh). */
@@ -37,14 +43,15 @@ const mostShared = 128;
  * The same for a stage whose cells share work with their neighbours. Every warp makes more rows than it keeps, and multiprocessors take as
  * many warps at a time as they hold: the rows for which the rounds times the rows of one are least.
  */
-function sharingBlocks({ width, warps, held, links }: Cascade, { members, shape }: Grid, multiprocessors: number): Blocks {
+function sharingBlocks(cascade: Cascade, { members, shape }: Grid, multiprocessors: number, bytes: number): Blocks {
+  const { width, warps, held, links } = cascade;
   const [columns, first] = [required(shape.at(-1)), shape.length === 1 ? 1 : required(shape[0])];
   const strips = Math.ceil(columns / width) * (shape.length === 3 ? required(shape[1]) : 1);
   const places = Math.floor(held / warps) * Math.max(1, multiprocessors);
   // Rows more, each with the share of the work that is done in it.
   const work = links.reduce((sum, { weight }) => sum + weight, 0);
   const more = links.reduce((sum, { weight, rows: [low, high] }) => sum + weight * (high - low), 0) / work;
-  let best = { march: 1, blocks: 0, threads: 32 * warps }, least = Infinity;
+  let best = { march: 1, blocks: 0, threads: 32 * warps, sharedBytes: warps * bytes * ringLength(ringsOf(cascade)) }, least = Infinity;
   for (let march = 1; march <= Math.min(mostShared, first); march += 1) {
     const blocks = members * Math.ceil((strips * Math.ceil(first / march)) / warps);
     // Warps at boundaries take longer: rounds neither end together, nor do they fill up entirely.
@@ -77,12 +84,14 @@ export function sharedTime({ stages, names: { fields, precision } }: StencilProg
 const sharings = new WeakMap<Cascade, WeakMap<Grid, Blocks>>();
 
 /** The launch of a stage. */
-export function stageBlocks({ stages }: StencilProgram, s: number, grid: Grid, { description: { multiprocessors } }: Device): Blocks {
+export function stageBlocks(
+  { stages, names }: StencilProgram, s: number, grid: Grid, { description: { multiprocessors } }: Device,
+): Blocks {
   const cascade = cascadeOf(required(stages[s]), s);
   if (cascade === undefined) return cellBlocks(grid, multiprocessors);
   const known = sharings.get(cascade) ?? new WeakMap<Grid, Blocks>();
   sharings.set(cascade, known);
-  const found = known.get(grid) ?? sharingBlocks(cascade, grid, multiprocessors);
+  const found = known.get(grid) ?? sharingBlocks(cascade, grid, multiprocessors, names.precision === 'f32' ? 4 : 8);
   known.set(grid, found);
   return found;
 }
