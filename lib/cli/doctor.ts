@@ -1,11 +1,12 @@
 // warploom doctor: goes through everything that the library needs of a machine, and says what to do where something is missing.
 import { availableParallelism, totalmem } from 'node:os';
-import { cacheFolder } from '../core/compile/cache.ts';
+import { cacheFolder, isOwnFolder } from '../core/compile/cache.ts';
 import { installedCompilers, type InstalledCompiler } from '../core/compile/cuda.ts';
 import { addonSource, isClone, missingReason, type DeviceDescription } from '../core/binding.ts';
 import { devices } from '../core/devices.ts';
 import { version } from '../core/version.ts';
 import { ExitCode, parseFlags, UsageError, type Command } from './command.ts';
+import { wrongSettings } from './doctor-settings.ts';
 import { gpuNeeds } from './info.ts';
 import { formatBytes, wrapText } from './table.ts';
 
@@ -39,7 +40,7 @@ function checkLoader(list: readonly DeviceDescription[]): Finding {
 function checkDriver(list: readonly DeviceDescription[]): Finding {
   const gpus = list.filter(({ backend }) => backend === 'cuda'), usable = gpus.filter(({ available }) => available);
   if (usable.length > 0) return fine('driver', `${usable.map(({ name }) => name).join(', ')}; ${usable[0]?.driver ?? ''}`);
-  return { check: 'driver', state: 'warning', found: gpus.map(({ reason }) => reason).join('; '), remedy: gpuNeeds };
+  return { check: 'driver', state: 'warning', found: gpus.map(({ reason }) => reason).join('; ') || 'not looked for', remedy: gpuNeeds };
 }
 
 function checkCompiler(compiler: InstalledCompiler | undefined, check: string, state: Finding['state'], remedy: string): Finding {
@@ -51,18 +52,20 @@ function checkCompilers(compilers: readonly InstalledCompiler[], hasGpu: boolean
   const named = (name: string): InstalledCompiler | undefined => compilers.find(({ compiler }) => compiler === name);
   const nvcc = named('nvcc'), forGpus = named('nvrtc')?.available !== true && nvcc?.available === true ? nvcc : named('nvrtc');
   return [
-    checkCompiler(forGpus, 'NVRTC', hasGpu ? 'warning' : 'ok',
+    checkCompiler(forGpus, forGpus === nvcc && nvcc !== undefined ? 'nvcc' : 'NVRTC', hasGpu ? 'warning' : 'ok',
       hasGpu ? 'functions and programs of your own on the GPU need it: pip install nvidia-cuda-nvrtc' : ''),
     checkCompiler(named('c++'), 'compiler', 'ok', ''),
   ];
 }
 
 function checkCache(): Finding {
+  const remedy = 'set XDG_CACHE_HOME to a folder that only you can write to; until then, programs are compiled anew in every process';
   try {
-    return fine('cache', cacheFolder(undefined, 'modules'));
+    const folder = cacheFolder(undefined, 'modules');
+    if (!isOwnFolder(folder)) return fine('cache', folder);
+    return { check: 'cache', state: 'warning', found: `${folder}, for this process only`, remedy };
   } catch (error) {
-    return { check: 'cache', state: 'warning', found: error instanceof Error ? error.message : String(error),
-      remedy: 'set XDG_CACHE_HOME to a folder that only you can write to; until then, programs are compiled anew in every process' };
+    return { check: 'cache', state: 'warning', found: error instanceof Error ? error.message : String(error), remedy };
   }
 }
 
@@ -81,8 +84,8 @@ export const doctorCommand: Command = {
   help: `Usage: warploom doctor [options]
 
 Looks at the loader of the addon, the NVIDIA driver and GPUs, NVRTC and the C++ compiler, the folder
-of compiled programs, and the memory that this process may use. Says what to do where one of them is
-missing. Exit code 1 if nothing can be computed here.
+of compiled programs, the memory that this process may use, and environment variables. Says what to do
+where one of them is missing or wrong. Exit code 1 if nothing can be computed here.
 `,
   options: {},
   async run(argv, context) {
@@ -91,6 +94,7 @@ missing. Exit code 1 if nothing can be computed here.
     const list = devices(), hasGpu = list.some(({ backend, available }) => backend === 'cuda' && available);
     const findings = [
       checkLoader(list), checkDriver(list), ...checkCompilers(await installedCompilers(), hasGpu), checkCache(), checkMemory(list),
+      ...wrongSettings(process.env).map((wrong): Finding => ({ check: 'settings', state: 'warning', ...wrong })),
     ];
     const colours = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
     const lines = findings.flatMap(({ check, state, found, remedy }) => [

@@ -56,19 +56,26 @@ function explain(error: NodeJS.ErrnoException): string {
       : "the permission model denies the package's folder or native code: run Deno with --allow-read and --allow-ffi";
   }
   if (text.startsWith('No native build was found')) {
-    return isClone()
-      ? `the addon is not built for ${platform}: run npm run build:native (needs a C++17 compiler)`
-      : `there is no addon for ${platform} (only for linux-x64 and linux-arm64 with glibc 2.28 or newer, as optional dependencies)`;
+    if (isClone()) return `the addon is not built for ${platform}: run npm run build:native (needs a C++17 compiler)`;
+    const chosen = process.env.WARPLOOM_PREBUILD;
+    if (chosen !== undefined && chosen !== '') return `there is no addon for ${platform} in ${chosen} (WARPLOOM_PREBUILD)`;
+    return platform in addonPackages && !isMusl()
+      ? `the package @warploom/${platform}, which has the addon, is not installed (npm install --include=optional)`
+      : `there is no addon for ${platform}${isMusl() ? ' with musl' : ''} (only for linux-x64 and linux-arm64 with glibc 2.28 or newer)`;
   }
   const glibc = /version .GLIBC_[\d.]+. not found/.test(text);
   if (glibc) return 'the addon needs glibc 2.28 or newer, and this system has an older one';
-  return text === 'WARPLOOM_ADDON=wasm' ? 'of WARPLOOM_ADDON=wasm' : `the addon does not load: ${text}`;
+  return text === 'WARPLOOM_ADDON=wasm' ? 'WARPLOOM_ADDON=wasm asks for WebAssembly' : `the addon does not load: ${text}`;
 }
 
 const platform = `${process.platform}-${process.arch}`;
+const addonPackages = { 'linux-x64': true, 'linux-arm64': true };
+const isMusl = (): boolean => process.platform === 'linux' && isThere('/etc/alpine-release');
 
-/** What has the addon: this package, as in a clone, or the one of this platform that npm installed with it. */
+/** What has the addon: what the environment names; this package, as in a clone; or that of this platform, which npm installs with it. */
 function addonFolder(): string {
+  const chosen = process.env.WARPLOOM_PREBUILD;
+  if (chosen !== undefined && chosen !== '') return chosen;
   if (isThere(join(packageRoot(), 'prebuilds', platform))) return packageRoot();
   try {
     return dirname(createRequire(import.meta.url).resolve(`@warploom/${platform}/package.json`));
@@ -122,7 +129,7 @@ export function addonSource(): string | undefined {
   const result = load();
   if ('reason' in result) return undefined;
   if (result.addon instanceof WasmAddon) return 'WebAssembly, prebuilds/wasm32/warploom.wasm';
-  if (process.env.WARPLOOM_PREBUILD !== undefined) return `the addon in ${process.env.WARPLOOM_PREBUILD} (WARPLOOM_PREBUILD)`;
+  if (addonFolder() === process.env.WARPLOOM_PREBUILD) return `the addon in ${addonFolder()} (WARPLOOM_PREBUILD)`;
   return addonFolder() === packageRoot() ? `the addon built here, prebuilds/${platform}` : `the addon of @warploom/${platform}`;
 }
 

@@ -19,9 +19,22 @@ export interface Shown {
   readonly bundle?: () => MimeBundle | Promise<MimeBundle>;
 }
 
-/** Gives a plain object both methods. They are not enumerable: copies, comparisons and JSON do not see them. */
+/** What JSON writes of a value: typed arrays as arrays, not as objects with a key for each element. */
+function plainly(value: unknown): unknown {
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return Array.from(value as unknown as ArrayLike<unknown>);
+  if (Array.isArray(value)) return value.map(plainly);
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return 'toJSON' in value ? value : fieldsPlainly(value);
+}
+
+/** The fields of a result for JSON, with arrays for typed arrays. */
+export const fieldsPlainly = (value: object): object =>
+  Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plainly(each)]));
+
+/** Gives a plain object these methods, and `toJSON`. They are not enumerable: copies and comparisons do not see them. */
 export function displayed<T extends object>(value: T, { text, bundle }: Shown): T {
   const hidden = { enumerable: false, configurable: true, writable: true };
+  if (!('toJSON' in value)) Object.defineProperty(value, 'toJSON', { ...hidden, value: () => fieldsPlainly(value) });
   Object.defineProperty(value, inspection, { ...hidden, value: text });
   Object.defineProperty(value, jupyterDisplay, { ...hidden, value: async () => ({ 'text/plain': text(), ...await bundle?.() }) });
   return value;
@@ -32,9 +45,14 @@ const fieldLook = { depth: 1, breakLength: Infinity, maxArrayLength: 3, maxStrin
 /** Characters of a field, and of a result that is one line. */
 const longestField = 110, longestLine = 100;
 
+const sixDigits = (digits: string): string => String(Number(Number(digits).toPrecision(6)));
+
 function fieldText(name: string, value: unknown): string {
-  const text = `${name}: ${inspect(value, fieldLook).replaceAll(/\s*\n\s*/g, ' ')}`;
-  return text.length <= longestField ? text : `${text.slice(0, longestField - 1)}…`;
+  const text = `${name}: ${inspect(value, fieldLook).replaceAll(/\s*\n\s*/g, ' ')}`
+    .replaceAll(/(?<![\w.])\d+\.\d{6,}(?:e[+-]\d+)?(?![\w.])/g, sixDigits);
+  if (text.length <= longestField) return text;
+  const cut = text.slice(0, longestField - 3), at = cut.lastIndexOf(', ');
+  return at > longestField / 2 ? `${cut.slice(0, at)}, …` : `${cut}…`;
 }
 
 /** The text of a result for consoles: one line, or one for each field. */

@@ -28,6 +28,11 @@ export class WarploomError extends Error {
     super(message, options);
     this.code = code;
   }
+
+  /** The fields of the error with its name and message: for answers of servers and for other threads, where errors keep neither. */
+  toJSON(): { readonly name: string; readonly code: ErrorCode; readonly message: string; readonly [field: string]: unknown } {
+    return { ...this as object, name: this.name, code: this.code, message: this.message };
+  }
 }
 
 /** What an {@link ArgumentError} carries besides its message. */

@@ -1,7 +1,7 @@
 // The only access to files: every read and write of the library goes through here, so that every failure is a FileError, and every
 // written file is either complete or absent.
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, existsSync, readFileSync, readlinkSync, realpathSync, type Dirent, type Stats } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readFileSync, readlinkSync, realpathSync, type Dirent, type Stats } from 'node:fs';
 import {
   copyFile, link, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, symlink, unlink,
 } from 'node:fs/promises';
@@ -90,9 +90,42 @@ export async function listFolder(path: string): Promise<Dirent[]> {
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
+const isMissing = (error: unknown, path: string): boolean =>
+  (error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(path) !== path;
+
+// Parents first, one by one: where a file system answers «no such folder» although the parent is there, as /proc does, Node's own
+// `recursive` tries forever.
+async function makeFolders(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (!isMissing(error, path)) {
+      await mkdir(path, { recursive: true });
+    } else {
+      await makeFolders(dirname(path));
+      await unlessThere(() => mkdir(path));
+    }
+  }
+}
+
+/** The same at once, for the user alone (mode 0700); errors of the system as they are. */
+export function makeFoldersSync(path: string): void {
+  const mode = 0o700;
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (!isMissing(error, path)) {
+      mkdirSync(path, { recursive: true, mode });
+    } else {
+      makeFoldersSync(dirname(path));
+      if (!existsSync(path)) mkdirSync(path, { mode });
+    }
+  }
+}
+
 /** Creates a folder, and its parent folders if necessary. */
 export async function makeFolder(path: string): Promise<void> {
-  await withFile('make the folder', path, () => mkdir(path, { recursive: true }));
+  await withFile('make the folder', path, () => makeFolders(path));
 }
 
 /** Creates a symbolic link to a folder. */

@@ -1,4 +1,6 @@
 // The alignment of two images by a translation, a rigid or an affine map: Gauss-Newton steps with Levenberg's damping, on the host.
+import { describeValue } from '../core/arrays.ts';
+import { refusal } from '../core/errors.ts';
 import { elementAt, required } from '../core/known.ts';
 import type { AlignLevel } from './align-levels.ts';
 
@@ -6,6 +8,14 @@ import type { AlignLevel } from './align-levels.ts';
 export const alignModels = ['translation', 'rigid', 'affine'] as const;
 /** One of {@link alignModels}. */
 export type AlignModel = (typeof alignModels)[number];
+
+/** Refuses weights that are not one finite number from 0 on per channel, not all of them 0. */
+export function requireWeights(weights: unknown, channels: number): void {
+  if (weights === undefined) return;
+  const fits = Array.isArray(weights) && weights.length === channels
+    && weights.every((each) => typeof each === 'number' && each >= 0 && each < Infinity) && weights.some((each) => each > 0);
+  if (!fits) throw refusal('weights', `${channels} numbers of 0 or more, one per channel, not all 0`, describeValue(weights));
+}
 
 /**
  * A map of positions in lengths: y = centre + matrix (x - centre) + shift. Lengths count from the first pixel, in the unit of the spacing.
@@ -27,11 +37,13 @@ export interface AlignSetup {
   readonly matchesIntensity: boolean;
   readonly spacing: readonly number[];
   readonly centre: readonly number[];
+  /** Of each channel's squared differences. */
+  readonly weights: readonly number[];
   /** Half the longest side: turns and stretches are counted by what they move there. */
   readonly reach: number;
 }
 
-/** The normal equations at a motion, and the mean squared difference. */
+/** The normal equations at a motion, and the mean squared difference, times the weights. */
 interface Equations {
   readonly matrix: Float64Array;
   readonly right: Float64Array;
@@ -109,7 +121,7 @@ const leastOverlap = 0.25;
 
 /** The equations of a step, over the points of a level. Value Infinity: too few points lie on the template. */
 export function equationsAt(level: AlignLevel, motion: Motion, setup: AlignSetup): Equations {
-  const { axes, channels, matchesIntensity, spacing } = setup;
+  const { axes, channels, matchesIntensity, spacing, weights } = setup;
   const own = freedom(setup);
   const count = own + (matchesIntensity ? 2 * channels : 0);
   const [matrix, right, row] = [new Float64Array(count * count), new Float64Array(count), new Float64Array(count)];
@@ -122,6 +134,7 @@ export function equationsAt(level: AlignLevel, motion: Motion, setup: AlignSetup
       (at as number[])[a] = (elementAt(y as number[], a) / elementAt(spacing, a) + 0.5) / elementAt(level.scale, a) - 0.5;
     }
     for (let c = 0; c < channels; c += 1) {
+      const weight = elementAt(weights, c);
       const value = sampled(level, c, at as number[], gradient as number[]);
       const [gain, offset] = [required(motion.gain[c]), required(motion.offset[c])];
       const off = required(level.reference[c * level.points + point]) - (gain * value + offset);
@@ -136,10 +149,11 @@ export function equationsAt(level: AlignLevel, motion: Motion, setup: AlignSetup
         row[own + 2 * c + 1] = 1;
       }
       for (let i = 0; i < count; i += 1) {
-        right[i] = required(right[i]) + required(row[i]) * off;
-        for (let j = 0; j <= i; j += 1) matrix[i * count + j] = required(matrix[i * count + j]) + required(row[i]) * required(row[j]);
+        const each = weight * required(row[i]);
+        right[i] = required(right[i]) + each * off;
+        for (let j = 0; j <= i; j += 1) matrix[i * count + j] = required(matrix[i * count + j]) + each * required(row[j]);
       }
-      sum += off * off;
+      sum += weight * off * off;
       taken += 1;
     }
   }

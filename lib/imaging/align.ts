@@ -10,7 +10,7 @@ import type { CallOptions } from '../core/progress.ts';
 import { checkImage, requireAlike, shownImage, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { alignLevels, type AlignLevel } from './align-levels.ts';
 import {
-  alignModels, dampedStep, equationsAt, freedom, moved, restingMotion, type AlignModel, type AlignSetup, type Motion,
+  alignModels, dampedStep, equationsAt, freedom, moved, requireWeights, restingMotion, type AlignModel, type AlignSetup, type Motion,
 } from './align-solve.ts';
 import type { Mask } from './distances.ts';
 import { checkMask, hideOutside, hostPixels } from './mask.ts';
@@ -31,6 +31,8 @@ export interface AlignOptions extends CallOptions {
   readonly iterations?: number;
   /** A level ends when a step moves no point by more than this, in its pixels. Default 1e-3. */
   readonly tolerance?: number;
+  /** Weight of each channel's squared differences, 0 or more. Default 1 each. */
+  readonly weights?: readonly number[];
   /** Where to measure, one entry per pixel of the reference: nonzero is inside. Default everywhere. */
   readonly mask?: Mask;
   /** Where the displacement goes if the reference is on a device. */
@@ -43,7 +45,7 @@ export interface AlignResult<V extends Pixels = Pixels> {
   readonly matrix: Float64Array;
   /** The same as a displacement in pixels, one channel per axis: for `warp`, and as `initial` of `register`. */
   readonly displacement: Image<V>;
-  /** Mean squared difference on the finest level, before and after (`ncc`: with the best factor and offset after). */
+  /** Mean squared difference on the finest level, times the weights, before and after (`ncc`: with the best factor and offset after). */
   readonly initialMeasure: number;
   readonly measure: number;
   readonly iterations: number;
@@ -55,7 +57,8 @@ export interface AlignResult<V extends Pixels = Pixels> {
 
 const alignChecks = {
   model: normally(choice(alignModels), 'affine'), measure: normally(choice(['ssd', 'ncc'] as const), 'ssd'), levels: whole(1, 32),
-  iterations: normally(whole(1, 100_000), 50), tolerance: normally(number({ above: 0 }), 1e-3), mask: anything, ...callChecks,
+  iterations: normally(whole(1, 100_000), 50), tolerance: normally(number({ above: 0 }), 1e-3), mask: anything, weights: anything,
+  ...callChecks,
 } satisfies ChecksOf<AlignOptions>;
 const alignOptions = optionsOf('align', alignChecks);
 type TakenAlignOptions = Taken<AlignOptions, typeof alignChecks>;
@@ -71,8 +74,10 @@ interface Level {
   readonly after: number;
 }
 
-/** The steps of one level; between them the event loop has its turn. */
-async function alignLevel(level: AlignLevel, start: Motion, setup: AlignSetup, options: TakenAlignOptions): Promise<Level> {
+/** The steps of one level; between them the event loop has its turn. `report` is called with the steps so far. */
+async function alignLevel(
+  level: AlignLevel, start: Motion, setup: AlignSetup, options: TakenAlignOptions, report: (done: number) => void,
+): Promise<Level> {
   const { iterations, tolerance, signal } = options;
   const pixel = Math.min(...Array.from({ length: setup.axes }, (_, a) => elementAt(setup.spacing, a) * elementAt(level.scale, a)));
   let [motion, damping, step, done] = [start, 1e-3, Infinity, 0];
@@ -84,6 +89,7 @@ async function alignLevel(level: AlignLevel, start: Motion, setup: AlignSetup, o
   while (done < iterations && step > tolerance && damping < mostDamping) {
     await new Promise((settle) => { setImmediate(settle); });
     signal?.throwIfAborted();
+    report(done);
     done += 1;
     const change = dampedStep(equations, damping);
     const next = change === undefined ? undefined : moved(motion, change, setup);
@@ -96,6 +102,7 @@ async function alignLevel(level: AlignLevel, start: Motion, setup: AlignSetup, o
     }
     [motion, equations, step, damping] = [next.motion, found, next.by / pixel, Math.max(1e-9, damping / 10)];
   }
+  report(iterations);
   return { motion, iterations: done, step, before, after: equations.value };
 }
 
@@ -128,13 +135,14 @@ function displacementOf(matrix: Float64Array, { type, width, height, points }: C
   return field;
 }
 
-function setupOf(fixed: CheckedImage, { model, measure }: TakenAlignOptions): AlignSetup {
+function setupOf(fixed: CheckedImage, { model, measure, weights }: TakenAlignOptions): AlignSetup {
   const axes = axesOf(fixed);
   const spacing = fixed.spacing ?? [1, 1, 1];
   const sides = [fixed.width, fixed.height, fixed.depth].slice(0, axes).map((extent, a) => (extent - 1) * elementAt(spacing, a));
   return {
     axes, channels: fixed.channels, model, matchesIntensity: measure === 'ncc', spacing, centre: sides.map((side) => side / 2),
     reach: Math.max(...sides, Math.min(...spacing)) / 2,
+    weights: weights === undefined ? new Array<number>(fixed.channels).fill(1) : [...weights],
   };
 }
 
@@ -166,6 +174,7 @@ export async function align(
   const moving = checkImage(realImage(template), 'template');
   requireAlike(moving, fixed, 'template');
   const inside = checkMask(options.mask, fixed);
+  requireWeights(options.weights, fixed.channels);
   const device = fixed.data instanceof DeviceArray || moving.data instanceof DeviceArray ? deviceFor(options, [fixed.data, moving.data])
     : undefined;
   const setup = setupOf(fixed, options);
@@ -176,8 +185,9 @@ export async function align(
   let motion = restingMotion(setup.axes, setup.channels);
   const initialMeasure = equationsAt(elementAt(levels, 0), motion, setup).value;
   let [iterations, last]: [number, Level | undefined] = [0, undefined];
-  for (const level of [...levels].reverse()) {
-    last = await alignLevel(level, motion, setup, options);
+  const total = options.iterations * levels.length;
+  for (const [index, level] of [...levels].reverse().entries()) {
+    last = await alignLevel(level, motion, setup, options, (done) => options.onProgress?.(options.iterations * index + done, total));
     motion = last.motion;
     iterations += last.iterations;
   }

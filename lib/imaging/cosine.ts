@@ -2,9 +2,10 @@
 import { callChecks, callOptions, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, spacingOf, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, shownImage, spacingOf, type Image, type Pixels } from '../files/image.ts';
 
 /** Options of {@link cosineTransform}. */
 export interface CosineOptions<V extends Pixels = Pixels> extends CallOptions {
@@ -49,6 +50,6 @@ export async function cosineTransform<V extends Pixels>(image: Image<V>, given: 
       type, width, height, depth, channels, inverse: options.inverse, values: viewOf(data), result: viewOf(result),
     }, callOptions(options));
     const info = { backend: device.backend, deviceSeconds };
-    return { image: { data: result, width, height, depth, channels, ...spacingOf(checked) }, info };
+    return briefly('Transformed', { image: shownImage({ data: result, width, height, depth, channels, ...spacingOf(checked) }), info });
   });
 }

@@ -2,10 +2,11 @@
 import { callChecks, callOptions, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, spacingFields, spacingOf, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, shownImage, spacingFields, spacingOf, type Image, type Pixels } from '../files/image.ts';
 import { choices } from '../core/operations.gen.ts';
 
 /** How a curvature is computed; within a backend all variants produce the same bits. */
@@ -71,6 +72,6 @@ export async function curvature<V extends Pixels>(image: Image<V>, given: Curvat
       type, width, height, depth, ...spacingFields(checked), channels, coupled, eps, variant, image: viewOf(data), result: viewOf(result),
     }, callOptions(options));
     const info = { backend: device.backend, deviceSeconds, variant: report.variant };
-    return { image: { data: result, width, height, depth, channels, ...spacingOf(checked) }, info };
+    return briefly('Curvature', { image: shownImage({ data: result, width, height, depth, channels, ...spacingOf(checked) }), info });
   });
 }

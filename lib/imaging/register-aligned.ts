@@ -6,6 +6,7 @@ import { required } from '../core/known.ts';
 import { checkImage, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { align } from './align.ts';
 import { composeDisplacements } from './displacement.ts';
+import { plannedIterations } from './register-levels.ts';
 import type { RegisterCall, RegisterResult } from './register-options.ts';
 import { warp } from './warp.ts';
 
@@ -29,7 +30,15 @@ export async function registerAligned(
 ): Promise<RegisterResult> {
   const { device } = call;
   const { align: model, landmarks, out, mask, ...options } = call.options;
-  const { measure, levels, signal } = options;
+  const { measure, levels, signal, weights, onProgress } = options;
+  // Both count iterations; those of the alignment come first.
+  const ahead = plannedIterations(call);
+  let before = 0;
+  const told = onProgress === undefined ? {} : { onProgress: (done: number, total: number) => {
+    before = total;
+    onProgress(done, total + ahead);
+  } };
+  const then = onProgress === undefined ? {} : { onProgress: (done: number) => { onProgress(before + done, before + ahead); } };
   const calling = { ...callOptions({ signal }), device };
   const made: Pixels[] = [];
   const keep = <V extends Image>(image: V): V => {
@@ -40,11 +49,13 @@ export async function registerAligned(
     const reference = taken(call.reference, device, made);
     const template = taken(call.template, device, made);
     const { displacement, ...alignment } = await align(imageOf(reference), imageOf(template), {
-      model: required(model), measure, ...calling, ...(mask === undefined ? {} : { mask }), ...(levels === undefined ? {} : { levels }),
+      model: required(model), measure, ...calling, ...told,
+      ...(weights === undefined ? {} : { weights }), ...(mask === undefined ? {} : { mask }),
+      ...(levels === undefined ? {} : { levels }),
     });
     const first = keep(displacement);
     const { image: near } = await warp(imageOf(template), first, calling);
-    const found = await register({ ...call, reference, template: checkImage(keep(near), 'template'), options });
+    const found = await register({ ...call, reference, template: checkImage(keep(near), 'template'), options: { ...options, ...then } });
     const { displacement: both } = await composeDisplacements(keep(found.displacement), first, calling);
     made.push(found.warped.data, both.data);
     const { onLevel: _told, onProgress: _reported, ...quiet } = options;

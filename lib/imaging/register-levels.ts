@@ -37,6 +37,23 @@ function statusOfLevel({ converged, iterations, values, width, height, depth }: 
 /** Steps of a registration that wait on the device at a time, where its queue is long: no pause between them, and room for others. */
 const stepsAhead = 4;
 
+const sumOf = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0);
+
+/** The levels of a registration, finest first, and the iterations of each, coarsest first. */
+function planned(call: RegisterCall): { levels: readonly PyramidLevel[]; iterations: readonly number[] } {
+  const { levels: most = call.initial === undefined ? undefined : 1, iterations } = call.options;
+  const levels = planPyramid(call.reference, Array.isArray(iterations) ? most ?? iterations.length : most);
+  const each = (iterations as number | undefined) ?? (call.axes === 3 ? 40 : 60);
+  if (!Array.isArray(iterations)) return { levels, iterations: levels.map(() => each) };
+  if (iterations.length !== levels.length) {
+    throw refusal('iterations', `an entry for each of the ${levels.length} levels`, `${iterations.length} entries`);
+  }
+  return { levels, iterations };
+}
+
+/** Iterations of all levels: the total of which progress is reported. */
+export const plannedIterations = (call: RegisterCall): number => sumOf(planned(call).iterations);
+
 /** One registration: what it holds in device memory, the steps that are under way, and what it has found so far. */
 class Registration {
   readonly #call: RegisterCall;
@@ -51,14 +68,7 @@ class Registration {
 
   constructor(call: RegisterCall) {
     this.#call = call;
-    const { levels = call.initial === undefined ? undefined : 1, iterations } = call.options;
-    this.#levels = planPyramid(call.reference, Array.isArray(iterations) ? levels ?? iterations.length : levels);
-    const count = this.#levels.length;
-    if (Array.isArray(iterations) && iterations.length !== count) {
-      throw refusal('iterations', `an entry for each of the ${count} levels`, `${iterations.length} entries`);
-    }
-    const each = (iterations as number | undefined) ?? (call.axes === 3 ? 40 : 60);
-    this.#iterations = Array.isArray(iterations) ? iterations : this.#levels.map(() => each);
+    ({ levels: this.#levels, iterations: this.#iterations } = planned(call));
   }
 
   /** Resolves when no step is in flight any more. */
@@ -110,7 +120,7 @@ class Registration {
   /** Reports the iterations of all levels; the levels' own reports count theirs. */
   #progress(): CallOptions {
     const { signal, onProgress } = this.#call.options;
-    const total = this.#iterations.reduce((sum, count) => sum + count, 0);
+    const total = sumOf(this.#iterations);
     const done = this.#done;
     const report = onProgress === undefined ? undefined : (part: number): void => onProgress(done + part, total);
     return callOptions({ ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });

@@ -33,8 +33,8 @@ export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions 
    */
   readonly measure?: RegistrationMeasure;
   /**
-   * Weight of each channel's squared differences, 0 or more, with `ssd`. Default 1 each: an image of three equal channels then moves as
-   * one of them does.
+   * Weight of each channel's squared differences, 0 or more, with `ssd`, also in the alignment before. Default 1 each: an image of three
+   * equal channels then moves as one of them does.
    */
   readonly weights?: readonly number[];
   /**

@@ -5,6 +5,7 @@ import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { checkImage, requireAlike, shownImage, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { requireWeights } from './align-solve.ts';
 import { requireLandmarks } from './landmarks.ts';
 import { checkMask } from './mask.ts';
 import { registerAligned } from './register-aligned.ts';
@@ -34,16 +35,6 @@ function requireSpacing({ spacing: moving }: CheckedImage, { spacing: fixed, dep
     throw refusal('template.spacing', `${fixed.slice(0, sides).join(' × ')} like the reference (resample it first)`,
       moving.slice(0, sides).join(' × '));
   }
-}
-
-/** Refuses weights that are not one finite number from 0 on per channel, not all of them 0. */
-function requireWeights({ weights, measure }: RegisterOptions, { channels }: CheckedImage): void {
-  if (weights === undefined) return;
-  const given: unknown = weights;
-  if (measure === 'ncc') throw refusal('weights', 'none with measure "ncc"', describeValue(given));
-  const fits = Array.isArray(given) && given.length === channels
-    && given.every((each) => typeof each === 'number' && each >= 0 && each < Infinity) && given.some((each) => each > 0);
-  if (!fits) throw refusal('weights', `${channels} numbers of 0 or more, one per channel, not all 0`, describeValue(given));
 }
 
 /** Options that later steps read, as they are at the call. */
@@ -100,7 +91,10 @@ function checkedCall(reference: Given, template: Given, options: TakenRegisterOp
   const initial = options.initial === undefined ? undefined : displacementData(options.initial, fixed, 'initial');
   if (initial !== undefined && options.align !== undefined) throw refusal('initial', 'none with `align`', 'a displacement');
   requireLandmarks(options.landmarks, axes);
-  requireWeights(options, fixed);
+  if (options.weights !== undefined && options.measure === 'ncc') {
+    throw refusal('weights', 'none with measure "ncc"', describeValue(options.weights));
+  }
+  requireWeights(options.weights, fixed.channels);
   requireOut(options.out?.displacement, fixed.type, axes * fixed.points, 'out.displacement');
   requireOut(options.out?.warped, fixed.type, fixed.data.length, 'out.warped');
   const arrays = [fixed.data, moving.data, initial, options.out?.displacement, options.out?.warped];

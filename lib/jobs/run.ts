@@ -112,12 +112,14 @@ export async function run(job: string | JobDescription | LoadedJob, given: JobOp
   const found = loaded(job, { backend, folder });
   const [ready, { runJob }] = await Promise.all([found, import('./runner.ts')]);
   rest.signal?.throwIfAborted();
-  const results = await runJob(ready, rest);
-  return results.map((result) => displayed(result, {
-    text: () => `ItemResult { ${result.item}: ${result.summary}, ${result.accuracy.meaning}: ${result.accuracy.value}, `
-      + `files: ${result.files.join(', ')} }`,
-  }));
+  return shownResults(await runJob(ready, rest));
 }
+
+/** @internal Results with a line each in consoles. */
+export const shownResults = (results: readonly ItemResult[]): ItemResult[] => results.map((result) => displayed(result, {
+  text: () => `ItemResult { ${result.item}: ${result.summary}, ${result.accuracy.meaning}: ${result.accuracy.value}, `
+    + `files: ${result.files.join(', ')} }`,
+}));
 
 /** The JSON Schema of job files (draft 2020-12), for editors and forms; generated from {@link schema}. */
 export async function jsonSchema(): Promise<object> {

@@ -7,7 +7,7 @@ import type { JobDescription } from './kinds/index.ts';
 import type { LoadOptions } from './load.ts';
 import type { LoadedJob } from './loaded.ts';
 import type { SubmitOptions, WorkOptions, Worked } from './queue/options.ts';
-import { loaded, loading } from './run.ts';
+import { loaded, loading, shownResults } from './run.ts';
 
 /** Not shown when refused: it may hold a password. */
 const address = Object.assign((value: unknown, name: string): void => {
@@ -52,10 +52,10 @@ export async function submit(
   if (rest.queue === undefined) {
     const { results, again, followLinks, parallel, signal, onProgress, frames } = rest;
     const { runJob } = await import('./runner.ts');
-    return runJob(ready, { results, again, followLinks, parallel, signal, onProgress, frames, keepGoing: true });
+    return shownResults(await runJob(ready, { results, again, followLinks, parallel, signal, onProgress, frames, keepGoing: true }));
   }
   const { submitTo } = await import('./queue/submit.ts');
-  return submitTo(ready, rest);
+  return shownResults(await submitTo(ready, rest));
 }
 
 /**

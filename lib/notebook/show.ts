@@ -103,6 +103,20 @@ function seriesOf(data: unknown, usual: PlotMark): readonly Series[] {
   return Object.entries(data).map(([name, value]) => one(value, name));
 }
 
+/** Bars that are labelled one by one, and names of series below each other, at most. */
+const mostBars = 40, seriesPerColumn = 12;
+
+/** The points of all series; those that a logarithmic axis does not have are gaps. */
+function valuesOf(series: readonly Series[], log: boolean): { x: number | undefined; y: number | null | undefined; series: string }[] {
+  return series.flatMap(({ name, x: places, y: numbers }) => {
+    const step = Math.max(1, Math.ceil(numbers.length / mostPoints));
+    return Array.from({ length: Math.ceil(numbers.length / step) }, (_, i) => {
+      const y = numbers[i * step];
+      return { x: places === undefined ? i * step : places[i * step], y: log && !(Number(y) > 0) ? null : y, series: name };
+    });
+  });
+}
+
 const showing = <T extends object>(value: T, text: string, bundle: () => Promise<MimeBundle>): T & Shown =>
   Object.freeze(displayed({ ...value, bundle }, { text: () => text, bundle }));
 
@@ -122,24 +136,26 @@ async function svgOf(specification: object): Promise<string> {
  */
 export function plot(data: PlotSeries | Readonly<Record<string, PlotSeries>>, options: PlotOptions = {}): Chart {
   const { title, x, y, mark, log } = plotOptions.read(options);
-  const series = seriesOf(data, mark);
-  const values = series.flatMap(({ name, x: places, y: numbers }) => {
-    const step = Math.max(1, Math.ceil(numbers.length / mostPoints));
-    return Array.from({ length: Math.ceil(numbers.length / step) }, (_, i) =>
-      ({ x: places === undefined ? i * step : places[i * step], y: numbers[i * step], series: name }));
-  });
+  const series = seriesOf(data, mark).map((one) => (one.mark === 'line' && one.y.length === 1 ? { ...one, mark: 'point' as const } : one));
+  const values = valuesOf(series, log);
   const marks = [...new Set(series.map((one) => one.mark))];
   const ofMark = (own: PlotMark): object => {
     const names = series.filter((one) => one.mark === own).map(({ name }) => name);
     return { mark: looks[own], transform: [{ filter: { field: 'series', oneOf: names } }] };
   };
   const scale = log ? { type: 'log' } : { zero: mark === 'bar' };
+  // A few bars stand at their numbers, beside each other; more are an axis of numbers.
+  const inGroups = marks.join() === 'bar' && new Set(values.map((one) => one.x)).size <= mostBars;
+  const ofSeries = { title: null, sort: null, scale: { scheme: series.length > 10 ? 'tableau20' : 'tableau10' },
+    legend: { columns: Math.ceil(series.length / seriesPerColumn) } };
   const specification = {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json', ...(title === undefined ? {} : { title }), width: 460, height: 240,
     data: { values }, ...(marks.length > 1 ? { layer: marks.map(ofMark) } : { mark: looks[marks[0] ?? mark] }),
     encoding: {
-      x: { field: 'x', type: 'quantitative', title: x }, y: { field: 'y', type: 'quantitative', title: y, scale },
-      ...(series.length > 1 ? { color: { field: 'series', type: 'nominal', title: null, sort: null } } : {}),
+      x: inGroups ? { field: 'x', type: 'ordinal', title: x, axis: { labelAngle: 0 } } : { field: 'x', type: 'quantitative', title: x },
+      y: { field: 'y', type: 'quantitative', title: y, scale },
+      ...(series.length > 1 ? { color: { field: 'series', type: 'nominal', ...ofSeries } } : {}),
+      ...(series.length > 1 && inGroups ? { xOffset: { field: 'series', sort: null } } : {}),
     },
   };
   const text = `Chart { ${series.map(({ name, y: numbers }) => `${name === '' ? '' : `${name}: `}${numbers.length} points`).join(', ')} }`;

@@ -26,6 +26,13 @@ export function finiteRange(values: ArrayLike<number>): [number, number] {
   return low <= high ? [low, high] : [0, 1];
 }
 
+/** A range that holds more than one number: about the value of a constant, whose colour is then the one in the middle. */
+export function spreadRange([low, high]: readonly [number, number]): [number, number] {
+  if (low !== high) return [low, high];
+  const around = Math.abs(low) / 2 || 0.5;
+  return [low - around, high + around];
+}
+
 /**
  * Range between the quantiles `share` and 1 - `share` of the finite values, so that a few extreme values do not leave the rest of a picture
  * dark. [0, 1] if there is no finite value.

@@ -1,5 +1,5 @@
 // Maps of one run that differ only in what they show and in their titles: the chart is laid out once.
-import { gridPng } from './grid.ts';
+import { gridPng, spreadRange } from './grid.ts';
 import { mapPlot, type MapPanel, type Plane } from './map.ts';
 import { plotSvg } from './plot.ts';
 
@@ -17,13 +17,15 @@ const dataUrl = (png: Uint8Array): string => `data:image/png;base64,${Buffer.fro
  * @param room a title as long as the longest
  */
 export async function mapFrames(panel: FramePanel, room: string): Promise<DrawFrame | undefined> {
+  const range = spreadRange(panel.shown.range);
   const none: Plane = { width: 1, height: 1, values: [NaN] };
-  const template = await plotSvg(mapPlot(room, [[{ ...panel, picture: none }]]));
+  // Its title in one line, to be found again.
+  const template = await plotSvg({ ...mapPlot(room, [[{ ...panel, picture: none }]]), title: { text: room } });
   if (template === undefined) return undefined;
-  const url = dataUrl(gridPng(none.values, 1, 1, panel.shown.range));
+  const url = dataUrl(gridPng(none.values, 1, 1, range));
   const parts = template.split(url);
   return (title, { width, height, values }) => {
-    const picture = dataUrl(gridPng(values, width, height, panel.shown.range));
+    const picture = dataUrl(gridPng(values, width, height, range));
     return parts.map((part) => part.replaceAll(`>${escaped(room)}<`, () => `>${escaped(title)}<`)).join(picture);
   };
 }

@@ -1,5 +1,5 @@
 // Maps: pictures of grids with axes, units and a colour bar.
-import { finiteRange, gridPng } from './grid.ts';
+import { finiteRange, gridPng, spreadRange } from './grid.ts';
 import type { PlotSpecification } from './plot.ts';
 
 /** One side of a map. */
@@ -50,7 +50,7 @@ const titleLook = { anchor: 'middle', fontSize: 12, fontWeight: 'normal' };
 function panelOf({ title, x, y, picture, shown, bar = true }: MapPanel, isPlace: boolean): object {
   const { width, height } = extentOf(x, y, isPlace);
   const isPlane = 'values' in picture;
-  const range = shown.range ?? (isPlane ? finiteRange(picture.values) : [0, 1]);
+  const range = spreadRange(shown.range ?? (isPlane ? finiteRange(picture.values) : [0, 1]));
   const png = isPlane ? gridPng(picture.values, picture.width, picture.height, range) : picture.png;
   const above = isPlane ? 0 : picture.above;
   const whole = height / (1 - above);

@@ -3,6 +3,7 @@ import { isReal } from '../core/arrays.ts';
 import { giveBack, joined, partOf } from '../core/batching/parts.ts';
 import { batchable, loneBytes, outcomeOf, type Outcome, type TakenCall } from '../core/batching/rule.ts';
 import { DeviceArray, type Device } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { prepare, scan, scanOptions, type ScanArray, type ScanOptions } from './prefix.ts';
 
@@ -31,7 +32,7 @@ batchable<Device>(scan, 'scan', ([values, given = {}], _target, owned) => {
     });
     giveBack(marks.flags === undefined ? [rows] : [rows, marks.flags]);
     return calls.map((each, index) => outcomeOf(() =>
-      ({ result: partOf(all.result, index, calls.length, each.out, owned), info: { ...all.info, batch } })));
+      briefly('Scanned', { result: partOf(all.result, index, calls.length, each.out, owned), info: { ...all.info, batch } })));
   };
   const call: RowsCall = {
     name: 'scan', values: owned ? values : values.slice(), flags: owned ? flags : flags?.slice(), out, signal, items: batch,

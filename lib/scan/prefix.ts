@@ -5,6 +5,7 @@ import {
 } from '../core/call.ts';
 import { anything, choice, whole } from '../core/checks.ts';
 import { type Device, DeviceArray } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { maxElements } from '../core/limits.ts';
 import { choices } from '../core/operations.gen.ts';
@@ -140,5 +141,5 @@ function start<V extends ScanArray>(values: V, options: Taken<ScanOptions<V>, ty
   };
   const made = out === undefined ? [result] : [];
   return runInto({ device, operation: 'scan.prefix', parameters, options, made }, ({ deviceSeconds }) =>
-    ({ result, info: { backend: device.backend, deviceSeconds, type, n, batch } }));
+    briefly('Scanned', { result, info: { backend: device.backend, deviceSeconds, type, n, batch } }));
 }

@@ -3,6 +3,7 @@ import { isObject } from '../core/arrays.ts';
 import { batchable, loneBytes, type Outcome, type TakenCall } from '../core/batching/rule.ts';
 import { giveBack, partOf } from '../core/batching/parts.ts';
 import { DeviceArray, type Device } from '../core/device.ts';
+import { briefly } from '../core/display.ts';
 import type { Problem } from '../linear/problem.ts';
 import { SystemStatuses } from '../linear/status.ts';
 import { isRealArray, isSplit } from '../linear/views.ts';
@@ -171,7 +172,7 @@ batchable<Device>(multiply, 'tridiagonal.multiply', ([given], _, owned) => {
     const all = await multiply(optionsOf(call, inputs, calls.length, device, stop) as unknown as MultiplyOptions);
     giveBack(Object.values(inputs).filter((array) => array !== all.y));
     return partsOf(calls, ({ out }, index) =>
-      ({ y: resultPart(all.y, index, calls.length, out, owned), info: { ...all.info, batch: problem.shape.batch } }));
+      briefly('Product', { y: resultPart(all.y, index, calls.length, out, owned), info: { ...all.info, batch: problem.shape.batch } }));
   };
   const call: PlainCall = {
     name: 'tridiagonal.multiply', problem, arrays, rest, out: y, owned, signal, bytes: bytesOf(arrays), items: problem.shape.batch,

@@ -2,6 +2,7 @@
 import { makeResult } from '../core/arrays.ts';
 import { callChecks, deviceFor } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { optionsOf, type ChecksOf } from '../core/options.ts';
 import { runInfo, shapeParameters, viewOf } from '../linear/problem.ts';
@@ -63,5 +64,5 @@ export async function condition(given: ConditionOptions): Promise<ConditionResul
   };
   const device = deviceFor(options, [rhs, solution, lower, diagonal, upper]);
   const { deviceSeconds } = await device.run('tridiagonal.condition', parameters, { signal, onProgress });
-  return { reciprocalCondition, ...outputs, info: runInfo(device, problem, deviceSeconds) };
+  return briefly('Condition', { reciprocalCondition, ...outputs, info: runInfo(device, problem, deviceSeconds) });
 }

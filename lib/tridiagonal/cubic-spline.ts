@@ -4,7 +4,7 @@ import { callChecks } from '../core/call.ts';
 import { choice, requireCount, requireList, requireNumbers, requireRange, whole, type Check } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
-import { briefText, inspection } from '../core/display.ts';
+import { briefText, fieldsPlainly, inspection } from '../core/display.ts';
 import { elementAt } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
@@ -70,6 +70,11 @@ export class CubicSpline {
   /** A line for each field, in consoles. */
   [inspection](): string {
     return briefText('CubicSpline', this);
+  }
+
+  /** Its fields, with arrays for typed arrays. */
+  toJSON(): object {
+    return fieldsPlainly(this);
   }
 
   /** Number of series. */

@@ -2,6 +2,7 @@
 import { describeValue } from '../core/arrays.ts';
 import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { laidOutLike, runInfo, shapeParameters, viewOf, resultFor, type Problem } from '../linear/problem.ts';
@@ -70,5 +71,5 @@ function start<V extends Vector>(options: TakenMultiplyOptions<V>): Promise<Mult
   Object.assign(parameters, { y: viewOf(problem, 'y', y) });
   const made = options.y === undefined ? [y] : [];
   return runInto({ device, operation: 'tridiagonal.multiply', parameters, options, made }, ({ deviceSeconds }) =>
-    ({ y, info: runInfo(device, problem, deviceSeconds) }));
+    briefly('Product', { y, info: runInfo(device, problem, deviceSeconds) }));
 }

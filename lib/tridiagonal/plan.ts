@@ -4,6 +4,7 @@ import { Device, DeviceArray, inputArray, resultArray } from '../core/device.ts'
 import { refusal, WarploomError } from '../core/errors.ts';
 import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything, choice } from '../core/checks.ts';
+import { briefly } from '../core/display.ts';
 import { elementAt } from '../core/known.ts';
 import { cancelChecks, optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -181,8 +182,7 @@ export class Plan {
     const rhsView = viewOf(problem, 'rhs', rhs);
     const outView = out === undefined ? undefined : viewOf(problem, 'solution', out, 'out');
     deviceFor({ device, signal }, [rhs, out]);
-    const { batch, rhsCount } = problem.shape;
-    const count = batch * rhsCount;
+    const { batch, rhsCount } = problem.shape, count = batch * rhsCount;
     const solution = resultFor(problem, device, 'solution', rhs, out);
     const backwardError = check ? backwardErrorsLike(rhs, device, count) : undefined;
     const words = makeWords(count);
@@ -196,10 +196,10 @@ export class Plan {
     parameters.summarize = words.summarize;
     const operation = factorisation === 'none' ? 'tridiagonal.solve' : 'tridiagonal.solve_factored';
     const made = out === undefined ? [solution, backwardError] : [backwardError];
-    return runInto({ device, operation, parameters, options, made }, ({ deviceSeconds, report }) => {
-      const result = { solution, status: statusesOf(count, rhsCount, report), info: runInfo(device, problem, deviceSeconds) };
-      return backwardError === undefined ? result : Object.assign(result, { backwardError });
-    });
+    return runInto({ device, operation, parameters, options, made }, ({ deviceSeconds, report }) => briefly('Solved', {
+      solution, status: statusesOf(count, rhsCount, report), ...(backwardError && { backwardError }),
+      info: runInfo(device, problem, deviceSeconds),
+    }));
   }
 
   #problemOf(options: Taken<PlanSolveOptions, typeof solveChecks>): Problem {

@@ -2,7 +2,7 @@
 import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything, choice } from '../core/checks.ts';
 import { Device, type DeviceArray } from '../core/device.ts';
-import { briefText, inspection } from '../core/display.ts';
+import { briefText, fieldsPlainly, inspection } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -164,6 +164,11 @@ export class Solved<V extends Vector> implements SolveResult<V> {
   /** A line for each field, in consoles. */
   [inspection](): string {
     return briefText('Solved', this);
+  }
+
+  /** Its fields, with arrays for typed arrays. */
+  toJSON(): object {
+    return fieldsPlainly(this);
   }
 }
 

@@ -5,6 +5,7 @@ import { ArgumentError, refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { callChecks, deviceFor, release } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
+import { briefly } from '../core/display.ts';
 import { optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { laidOutLike, runInfo, shapeParameters, viewOf, withResult, type Problem } from '../linear/problem.ts';
 import { matrixChecks, shapeChecks } from './options.ts';
@@ -147,7 +148,9 @@ function resultOf<V extends Vector>(rhs: V, gradients: Gradient[], status: Syste
   const bands: Partial<Record<BandName, Band>> = {};
   for (const { name, array, constant } of gradients) bands[name] = constant ? numberOf(array as RealArray) : array;
   const { lower, diagonal, upper } = bands;
-  return { rhs, lower: required(lower), diagonal: required(diagonal), ...(upper === undefined ? {} : { upper }), status, info };
+  return briefly('Gradients', {
+    rhs, lower: required(lower), diagonal: required(diagonal), ...(upper === undefined ? {} : { upper }), status, info,
+  });
 }
 
 function numberOf([re = 0, im]: RealArray): number | ComplexNumber {

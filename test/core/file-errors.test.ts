@@ -80,6 +80,7 @@ describe('file errors', function () {
     deepStrictEqual((await readdir(folder)).sort(), ['a', 'b', 'file']);
     equal((await errorOf(writePolicy(join(folder, 'file', 'x'), policy))).systemCode, 'EEXIST');
     equal((await errorOf(makeFolder(join(folder, 'file')))).systemCode, 'EEXIST');
+    if (existsSync('/proc/self')) equal((await errorOf(makeFolder('/proc/no/such'))).systemCode, 'ENOENT'); // Node's `recursive` never ends
     equal((await errorOf(listFolder(join(folder, 'file')))).systemCode, 'ENOTDIR');
   });
 

@@ -113,4 +113,28 @@ describe('imaging.align', function () {
     const constant = { ...image, data: new Float64Array(image.data.length) };
     ok(Array.from((await align(constant, constant)).matrix).every(Number.isFinite), 'constant images stay where they are');
   });
+
+  it('weighs channels, and reports progress, alone and before a registration', async () => {
+    const [left, right] = [1.5, -2].map((by) => picture(flat, one, turned(flat, one, 0, [by, 0])));
+    const here = picture(flat, one, still);
+    const both = (a: Image<Float64Array>, b: Image<Float64Array>) => ({ ...a, channels: 2, data: Float64Array.from([...a.data, ...b.data]) });
+    const [reference, template] = [both(left!, right!), both(here, here)];
+    const told: [number, number][] = [];
+    const onProgress = (done: number, total: number) => { told.push([done, total]); };
+    for (const [weights, shift] of [[[1, 0], 1.5], [[0, 2], -2]] as const) {
+      const { matrix, measure } = await align(reference, template, { model: 'translation', weights, onProgress, levels: 1, iterations: 20 });
+      ok(Math.abs(matrix[2]! - shift) < 1e-3 && measure < 1e-5, `${matrix}, ${measure}`);
+      deepStrictEqual([told[0], told.at(-1)], [[0, 20], [20, 20]]);
+      told.length = 0;
+    }
+    const { alignment } = await register(reference, template, { align: 'translation', weights: [1, 0], iterations: [3], onProgress });
+    ok(Math.abs(alignment!.matrix[2]! - 1.5) < 1e-3, `${alignment!.matrix}`);
+    const total = told[0]![1];
+    deepStrictEqual([told.at(-1), total], [[total, total], 53]);
+    told.forEach(([done, all], i) => { ok(all === total && done >= (told[i - 1]?.[0] ?? 0)); });
+    const stop = new AbortController();
+    const aborted = register(reference, template, { align: 'affine', signal: stop.signal, onProgress: () => { stop.abort(new Error('enough')); } });
+    await rejects(aborted, /enough/);
+    await rejects(align(here, here, { weights: [1, 2] }), { argument: 'weights' });
+  });
 });

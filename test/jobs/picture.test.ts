@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decode, encode } from 'fast-png';
-import { clippedRange, finiteRange, gridPng, pngLuminance } from '../../lib/pictures/grid.ts';
+import { clippedRange, finiteRange, gridPng, pngLuminance, spreadRange } from '../../lib/pictures/grid.ts';
 
 describe('pictures of grids', () => {
   it('draws the lowest value darkest, the highest brightest and missing values grey', () => {
@@ -21,6 +21,10 @@ describe('pictures of grids', () => {
     assert.deepEqual(finiteRange([NaN, 3, -2, Infinity]), [-2, 3]);
     assert.deepEqual(finiteRange([NaN]), [0, 1]);
     assert.deepEqual(finiteRange([]), [0, 1]);
+  });
+
+  it('shows a constant in the middle of a range', () => {
+    assert.deepEqual([[3, 3], [-4, -4], [0, 0], [1, 2]].map((range) => spreadRange(range as [number, number])), [[1.5, 4.5], [-6, -2], [-0.5, 0.5], [1, 2]]);
   });
 
   it('clips extremes from the range', () => {

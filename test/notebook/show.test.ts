@@ -2,7 +2,9 @@
 import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { decode } from 'fast-png';
-import { imaging, jobs, notebook, openDevice, stencil, stream, swept, tridiagonal, type MimeBundle } from '../../lib/index.ts';
+import {
+  imaging, jobs, notebook, openDevice, scan, stencil, stream, swept, tridiagonal, type ArgumentError, type MimeBundle, type WarploomError,
+} from '../../lib/index.ts';
 import { plotSvg } from '../../lib/pictures/plot.ts';
 
 const display = Symbol.for('Jupyter.display');
@@ -83,6 +85,11 @@ describe('what results show', function () {
       [job, /^LoadedJob \{ a, 2 items: initial=ramp, initial=parabola \}$/],
       [(await jobs.items(job, { results: '/nowhere' }))[0], /^Item \{ initial=ramp, waiting \}$/],
     ];
+    const steady = stream.steadyState(stream.toSdf(compiled.graph));
+    shown.push([await scan(rhs), /^Scanned \{\n {2}result: Float64Array\(300\) /], [steady, /^SteadyState \{/],
+      [stream.assignToCores(stream.toSdf(compiled.graph), steady, stream.cpuCosts(stream.toSdf(compiled.graph), [1, 1]), { cores: 2 }), /^CorePlan \{/],
+      [await tridiagonal.multiply({ lower: 0, diagonal: 2 / 3, upper: 0, x: rhs }), /^Product \{\n {2}y: Float64Array\(300\) \[ 0, 0\.666667, 1\.33333, /],
+      [await imaging.cosineTransform(image), /^Transformed \{\n {2}image: Image \{|^Transformed \{ image: Image \{/]);
     for (const [value, expected] of shown) {
       const said = inspect(value);
       match(said, expected);
@@ -90,6 +97,19 @@ describe('what results show', function () {
     }
     // What shows them is not among their fields.
     deepStrictEqual(Object.keys(await run.state()), ['u']);
+  });
+
+  it('results and errors are written as JSON with all that they hold', async () => {
+    const solved = JSON.parse(JSON.stringify(await tridiagonal.solve({ lower: 0, diagonal: 2, upper: 0, rhs: Float64Array.of(2, 4) }))) as object;
+    deepStrictEqual(Object.keys(solved), ['solution', 'status', 'info']);
+    deepStrictEqual((solved as { solution: unknown }).solution, [1, 2]);
+    const { data, width } = JSON.parse(JSON.stringify(imaging.sheppLogan(8))) as { data: unknown[]; width: number };
+    deepStrictEqual([data.length, width], [64, 8]);
+    const error = await tridiagonal.solve({ lower: 0, diagonal: 2, upper: 0, rhs: new Float64Array(3), n: 2 }).catch((caught: unknown) => caught);
+    const { name, code, message, argument } = structuredClone((error as WarploomError).toJSON());
+    deepStrictEqual([name, code, argument, message], ['ArgumentError', 'ERR_WARPLOOM_INVALID_ARGUMENT', (error as ArgumentError).argument,
+      (error as Error).message]);
+    strictEqual((JSON.parse(JSON.stringify(error)) as Error).message, message);
   });
 
   it('snapshots: profiles and maps that Vega-Lite draws', async () => {
@@ -117,6 +137,14 @@ describe('what results show', function () {
     deepStrictEqual((specification['data'] as { values: unknown }).values, [
       { x: 0, y: 1, series: 'a' }, { x: 1, y: 2, series: 'a' }, { x: 5, y: 3, series: 'b' }, { x: 6, y: 4, series: 'b' },
     ]);
+    // What is odd is drawn, too: no numbers for a logarithm, one number, a long title, equal numbers.
+    const { specification: logged } = notebook.plot([-1, 0, 10], { log: true });
+    deepStrictEqual((logged['data'] as { values: { y: unknown }[] }).values.map(({ y }) => y), [null, null, 10]);
+    const single = await notebook.plot([5], { title: 'one number and a title of more characters than there are in a line above the chart of it' }).svg();
+    ok(single.includes('aria-roledescription="point"') && single.includes('>5</text>') && single.includes('<tspan'));
+    ok(Number(/<svg [^>]*width="(\d+)"/.exec(single)?.[1]) < 760);
+    const { specification: few } = notebook.plot({ a: [1, 2], b: [3, 4] }, { mark: 'bar' });
+    deepStrictEqual((few['encoding'] as { xOffset: unknown }).xOffset, { field: 'series', sort: null });
     const { values } = notebook.plot(new Float64Array(12_000)).specification['data'] as { values: unknown[] };
     strictEqual(values.length, 4000);
     const html = (await bundleOf(notebook.table([{ name: '<b>', value: 1.23456789 }, { value: 2, more: null }])))['text/html'] as string;

@@ -1,11 +1,12 @@
 // Folders for files that outlive the process, and the caches of compiled programs in them. Cached programs are executed or loaded, so the
 // folder must belong to the user alone, and a program whose bytes have changed since it was stored is made again.
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs';
+import { lstatSync, mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs';
 import { lstat, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { cpus, homedir, tmpdir } from 'node:os';
 import { basename, isAbsolute, join } from 'node:path';
 import { UnavailableError, WarploomError } from '../errors.ts';
+import { makeFoldersSync } from '../files.ts';
 
 /** Flags of Node's permission model, by the permission they grant. */
 const permissions: Readonly<Record<string, string>> = {
@@ -54,7 +55,7 @@ function danger(path: string): string | undefined {
 
 /** Creates the folder. Throws if others can write to it. */
 function makePrivate(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeFoldersSync(path);
   const reason = danger(path);
   if (reason === undefined) return path;
   throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED',
@@ -62,6 +63,9 @@ function makePrivate(path: string): string {
 }
 
 let own: string | undefined;
+
+/** Whether a folder is for this process only. */
+export const isOwnFolder = (path: string): boolean => path === own;
 
 /** A folder for this process only, removed when it ends. */
 function ownFolder(): string {
@@ -82,7 +86,7 @@ export function cacheFolder(given: string | undefined, name: 'stream' | 'stencil
     const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : isAbsolute(homedir()) ? join(homedir(), '.cache') : undefined;
     if (caches === undefined) return ownFolder();
     try {
-      mkdirSync(caches, { recursive: true, mode: 0o700 });
+      makeFoldersSync(caches);
       return makePrivate(join(makePrivate(join(caches, 'warploom')), name));
     } catch (error) {
       if (isDenied(error)) throw error;

@@ -1,4 +1,5 @@
 // The public side of algebraic savings. The first call loads the modules that it needs.
+import { briefly } from '../../core/display.ts';
 import type { StreamGraph } from '../graph.ts';
 import { requireProgramGraph } from '../require.ts';
 import type { LinearProgram } from './types.ts';
@@ -33,5 +34,5 @@ export async function algebraicGraph(graph: StreamGraph): Promise<LinearProgram>
  */
 export async function collapseLinear(graph: StreamGraph): Promise<LinearProgram> {
   requireProgramGraph(graph);
-  return (await import('./collapse.ts')).linearProgram(graph);
+  return briefly('LinearProgram', (await import('./collapse.ts')).linearProgram(graph));
 }

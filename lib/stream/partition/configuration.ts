@@ -1,6 +1,7 @@
 // Chooses numbers of threads and registers for a program: Algorithm 2 on a table of measured times.
 import { requireCount, truth } from '../../core/checks.ts';
 import { describeValue } from '../../core/arrays.ts';
+import { briefly } from '../../core/display.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -159,5 +160,5 @@ export function selectConfiguration(given: SdfGraph, table: RuntimeTable, wanted
     }
   }
   if (!best) throw new ScheduleError('graph', 'no limit on registers and number of threads lets all filters run: give each its own limit');
-  return { ...best, candidates };
+  return briefly('Configuration', { ...best, candidates });
 }

@@ -1,6 +1,7 @@
 // Work for N equal CPU cores: stateless actors are cut into slices of their firings, aligned along the stream so that a slice mostly reads
 // what its own core wrote; stateful actors and feedback loops stay whole. The cores meet at a barrier once per launch.
 import { requireCount, rule, whole } from '../../core/checks.ts';
+import { briefly } from '../../core/display.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { fireAll, isLoop, Marking, stronglyConnected, type SteadyState, type Step } from '../schedule/steady.ts';
@@ -244,7 +245,7 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
     if (!best || interval / multiplier < best.interval / best.multiplier) best = plan;
     if (interval <= plan.bound * (1 + tolerance)) break;
   }
-  return required(best);
+  return briefly('CorePlan', required(best));
 }
 
 /** The plan, firing by firing, as input for {@link validatePipeline}. */

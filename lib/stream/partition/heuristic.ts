@@ -4,6 +4,7 @@ import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';
 import { leastInterval, TaskState, taskTables, unrollTask, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
 import { number, truth } from '../../core/checks.ts';
+import { briefly } from '../../core/display.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
 
@@ -114,7 +115,7 @@ export function partitionTasks(problem: TaskProblem, options: HeuristicOptions =
     }
   }
   state.reset(best);
-  return { onGpu: [...best], ...state.loads(), bound: Math.min(bound, state.interval) };
+  return briefly('TaskPartition', { onGpu: [...best], ...state.loads(), bound: Math.min(bound, state.interval) });
 }
 
 /** Most that {@link taskUnrollFactor} multiplies by. */

@@ -1,6 +1,7 @@
 // Software pipelines on identical processors. Derives stages, starts and buffers from an assignment of instances. The scalable scheduler
 // packs instances, unrolls until they pack well, and certifies its distance from the bound.
 import { number, requireCount } from '../../core/checks.ts';
+import { briefly } from '../../core/display.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { isLoop, stronglyConnected } from '../schedule/index.ts';
@@ -243,7 +244,7 @@ export function schedulePipeline(problem: PipelineProblem, options: PipelineOpti
     if (!best || gap < best.gap) best = { pipeline, problem: unrolled, unroll: times, bound, gap, bounds };
     if (gap <= target) break;
   }
-  return required(best);
+  return briefly('ScheduledPipeline', required(best));
 }
 
 /**

@@ -7,6 +7,7 @@ import { orderedActors } from './costs.ts';
 import { partitionTasks } from './heuristic.ts';
 import { leastInterval, partitionLoads, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
 import { rule } from '../../core/checks.ts';
+import { briefly } from '../../core/display.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
 
@@ -110,7 +111,7 @@ export async function partitionTasksByIlp(given: TaskProblem, wanted: TaskIlpOpt
   const { gap, ...options } = ilpOptions.read(wanted);
   const problem = snapshot(given);
   const start = partitionTasks(problem);
-  if (start.interval === 0) return { ...start, isProven: true, seconds: 0 };
+  if (start.interval === 0) return briefly('IlpPartition', { ...start, isProven: true, seconds: 0 });
   const tables = taskTables(problem);
   const { model, onGpu } = taskModel(problem, tables, start.interval, start.interval * (1 + 1e-6));
   const solver = options.solver ?? new Solver();
@@ -121,7 +122,8 @@ export async function partitionTasksByIlp(given: TaskProblem, wanted: TaskIlpOpt
     const loads = partitionLoads(problem, placed);
     const best = loads.interval <= start.interval ? { onGpu: placed, ...loads } : start;
     const isProven = status === 'optimal';
-    return { ...best, bound: isProven ? Math.max(start.bound, best.interval * (1 - gap - 1e-6)) : start.bound, isProven, seconds };
+    const bound = isProven ? Math.max(start.bound, best.interval * (1 - gap - 1e-6)) : start.bound;
+    return briefly('IlpPartition', { ...best, bound, isProven, seconds });
   } finally {
     if (!options.solver) await solver[Symbol.asyncDispose]();
   }

@@ -2,6 +2,7 @@
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { choice, hasFields, number, rule, text, truth, whole } from '../../core/checks.ts';
+import { briefly } from '../../core/display.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { countsProgress, deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
 import { withGraph } from '../require.ts';
@@ -49,7 +50,7 @@ export async function profile(graph: StreamGraph, given: ProfileOptions | Device
   const options = snapshot(profileOptions.read(given as ProfileOptions));
   return withGraph(graph, async () => {
     const { measure } = await import('./measure.ts');
-    return measure(graph, options);
+    return briefly('Profile', await measure(graph, options));
   }, options.signal);
 }
 
@@ -58,6 +59,6 @@ async function profileOnDevice(graph: StreamGraph, given: DeviceProfileOptions):
   if (options.device !== undefined) await requireDevice(options.device, options.backend);
   return withGraph(graph, async () => {
     const { measureOnDevice } = await import('./device.ts');
-    return measureOnDevice(graph, options);
+    return briefly('DeviceProfile', await measureOnDevice(graph, options));
   }, options.signal);
 }

@@ -2,6 +2,7 @@
 // arguments are checked here, once, and not in the code behind it.
 import { describeValue } from '../../core/arrays.ts';
 import { callback, requireCount, whole } from '../../core/checks.ts';
+import { briefly } from '../../core/display.ts';
 import { refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -145,7 +146,7 @@ export function initFirings(graph: SdfGraph, rates: readonly number[], limits: S
  */
 export function steadyState(graph: SdfGraph, limits: ScheduleLimits = {}): SteadyState {
   checkGraph(graph);
-  return within.scheduled(graph, mostFirings(limits)).steady;
+  return briefly('SteadyState', { ...within.scheduled(graph, mostFirings(limits)).steady });
 }
 
 /**
@@ -155,7 +156,7 @@ export function steadyState(graph: SdfGraph, limits: ScheduleLimits = {}): Stead
 export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   requireRateGraph(graph);
   requireSteady(graph, steady);
-  return within.singleAppearanceSchedule(graph, steady);
+  return briefly('SteadySchedule', { ...within.singleAppearanceSchedule(graph, steady) });
 }
 
 /**
@@ -165,5 +166,5 @@ export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): 
 export function pushSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   requireRateGraph(graph);
   requireSteady(graph, steady);
-  return within.pushSchedule(graph, steady);
+  return briefly('SteadySchedule', { ...within.pushSchedule(graph, steady) });
 }

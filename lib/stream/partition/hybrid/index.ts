@@ -1,5 +1,6 @@
 // Plans for CPU cores and a GPU together: task partition, stages, instances and launches (sections 4.4 to 4.9) in sequence.
 import { describeValue } from '../../../core/arrays.ts';
+import { briefly } from '../../../core/display.ts';
 import { refusal } from '../../../core/errors.ts';
 import { elementAt } from '../../../core/known.ts';
 import { ScheduleError } from '../../schedule/error.ts';
@@ -106,5 +107,5 @@ export function planHybrid(problem: HybridProblem, options: HybridOptions = {}):
     if (plan.deviceBytes > maxDeviceBytes) break;
     if (plan.interval / plan.steadyStates < best.interval / best.steadyStates * (1 - 1e-9)) best = plan;
   }
-  return best;
+  return briefly('HybridPlan', best);
 }
