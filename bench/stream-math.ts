@@ -20,8 +20,9 @@ import type { HostContext } from './domain.ts';
 const count = 4096;
 /** Where the arguments lie. */
 const ranges: Readonly<Record<MathName, readonly [number, number]>> = {
-  acos: [-1, 1], asin: [-1, 1], atan: [-3, 3], atan2: [-5, 5], cos: [-10, 10], cosh: [-5, 5], exp: [-20, 20], hypot: [-5, 5],
-  log: [1e-3, 1e3], log10: [1e-3, 1e3], pow: [0.1, 10], sin: [-10, 10], sinh: [-5, 5], tan: [-10, 10], tanh: [-3, 3],
+  acos: [-1, 1], acosh: [1, 10], asin: [-1, 1], asinh: [-5, 5], atan: [-3, 3], atan2: [-5, 5], atanh: [-1, 1], cbrt: [-10, 10],
+  cos: [-10, 10], cosh: [-5, 5], exp: [-20, 20], expm1: [-2, 2], hypot: [-5, 5], log: [1e-3, 1e3], log10: [1e-3, 1e3],
+  log1p: [-0.9, 9], log2: [1e-3, 1e3], pow: [0.1, 10], sin: [-10, 10], sinh: [-5, 5], tan: [-10, 10], tanh: [-3, 3],
 };
 
 /** `out[i] = f(x[i], y[i])`; of the host: an import. */

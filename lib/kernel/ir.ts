@@ -70,7 +70,8 @@ export const binaryOps = [
 export const compareOps = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'lt_u'] as const;
 /** Mathematical functions, with the number of their arguments. */
 export const mathFunctions = {
-  acos: 1, asin: 1, atan: 1, atan2: 2, cos: 1, cosh: 1, exp: 1, hypot: 2, log: 1, log10: 1, pow: 2, sin: 1, sinh: 1, tan: 1, tanh: 1,
+  acos: 1, acosh: 1, asin: 1, asinh: 1, atan: 1, atan2: 2, atanh: 1, cbrt: 1, cos: 1, cosh: 1, exp: 1, expm1: 1, hypot: 2, log: 1,
+  log10: 1, log1p: 1, log2: 1, pow: 2, sin: 1, sinh: 1, tan: 1, tanh: 1,
 } as const;
 /** Those and the fused multiply-adds, which round once, to f64 or to what an f32 of them rounds to; the arguments of `fmaf` are singles. */
 export const libraryFunctions = { ...mathFunctions, fma: 3, fmaf: 3 } as const;

@@ -123,7 +123,7 @@ describe('users\' functions', () => {
       '(x, y) => { const v = Object.assign(Object.assign({}, { a: x }), { b: y }); return v.a - v.b; }',
       '(x, y = 2, [a, b] = [y, 1]) => { y += a; a *= b; b++; return [x, y, a, b]; }',
       '(x, y) => { let s = 0; for (let v of [x, y]) { v *= 2; s += v; } return s; }',
-      '(x, y) => Math.pow(x, 2) + Math.pow(y, -1) + (Number.isSafeInteger(x) ? 1 : 0)',
+      '(x, y) => Math.hypot() + Math.hypot(-x) + Math.pow(x, 2) + Math.pow(y, -1) + (Number.isSafeInteger(x) ? 1 : 0)',
     ];
     for (const text of texts) agrees((0, eval)(`const o = (f) => f; (${text})`) as Numbers, pairs, text);
   });

@@ -58,6 +58,11 @@ export function argumentsFor(name: MathName, count: number, seed = 1): Arguments
     atan: [any, () => sized(-30, 5), () => between(-5, 5), () => sign() * near(pick(steps))],
     exp: [() => between(-746, 710), () => sized(-60, 9.4), () => between(-2, 2), () => between(-746, -708)],
     log: positive.map((make) => () => Math.abs(make())), log10: positive.map((make) => () => Math.abs(make())),
+    log2: positive.map((make) => () => Math.abs(make())), cbrt: [any, () => sized(-1074, 1023), () => between(-10, 10), () => Math.round(between(-99, 99)) ** 3],
+    expm1: [() => between(-42, 45), () => sized(-60, 9.4), () => between(-1, 1), () => near(Math.LN2 / 2), () => between(30, 41)],
+    log1p: [() => Math.abs(any()), () => sized(-60, 0), () => between(-0.5, 0.6), () => -1 + 2 ** between(-53, 0), () => 2 ** between(0, 60), () => -near(0.29)],
+    asinh: [any, () => sized(-30, 30), () => between(-5, 5)], acosh: [() => Math.abs(any()), () => 1 + 2 ** between(-52, 30), () => between(1, 5)],
+    atanh: ratio,
   };
   const own = makers[name];
   return Array.from({ length: count }, () => (own === undefined ? two() : [one(...own), 0] as const));

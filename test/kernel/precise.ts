@@ -35,6 +35,22 @@ function rootOf(x: bigint): bigint {
   }
 }
 
+function cubeRootOf(x: bigint): bigint {
+  if (x < 2n) return x;
+  let now = 1n << BigInt(Math.ceil(bitsIn(x) / 3));
+  for (;;) {
+    const next = (2n * now + x / (now * now)) / 3n;
+    if (next >= now) return now;
+    now = next;
+  }
+}
+
+function cubeRoot({ integer, exponent }: Exact, extra: number): Exact {
+  const places = 200 + 3 * extra;
+  const third = cubeRootOf(shifted(size(integer), exponent + 3 * places));
+  return { integer: integer < 0n ? -third : third, exponent: -places };
+}
+
 function memoised(make: (places: number) => bigint): (places: number) => bigint {
   const known = new Map<number, bigint>();
   return (places) => {
@@ -134,6 +150,18 @@ function hyperbolic(x: number, places: number, sign: 1n | -1n): Exact {
   return { integer: a + sign * b, exponent: common };
 }
 
+/** log(1 + x), and the inverse hyperbolic functions, which are logarithms of sums. */
+function logarithmOfSum(name: string, a: Exact, extra: number): Exact {
+  // The logarithm of a number near 1 has as many places less as the number is near.
+  const wide = 400 + 2 * extra;
+  const z = shifted(size(a.integer), a.exponent + wide);
+  const unit = one(wide);
+  const sum = name === 'log1p' ? unit + (a.integer < 0n ? -z : z) : name === 'atanh' ? quotient(unit + z, unit - z, wide)
+    : z + rootOf(z * z + (name === 'asinh' ? unit * unit : -unit * unit));
+  const found = logarithm({ integer: sum, exponent: -wide }, wide);
+  return fixed(name !== 'log1p' && a.integer < 0n ? -found : found, name === 'atanh' ? wide + 1 : wide);
+}
+
 /** The value at arguments at which it is finite and not 0. */
 export function precise(name: string, x: number, y: number): Exact {
   const a = exactOf(x);
@@ -172,6 +200,13 @@ export function precise(name: string, x: number, y: number): Exact {
       void exponent;
       return fixed(quotient(s, c, places), places);
     }
+    case 'expm1': {
+      const [e, unit, exponent] = aligned(exponential(value, places), { integer: 1n, exponent: 0 });
+      return { integer: e - unit, exponent };
+    }
+    case 'cbrt': return cubeRoot(a, extra);
+    case 'log1p': case 'asinh': case 'acosh': case 'atanh': return logarithmOfSum(name, a, extra);
+    case 'log2': return fixed(quotient(logarithm(a, 240), logTwo(240), 240), 240);
     case 'log': return fixed(logarithm(a, 240), 240);
     case 'log10': return fixed(quotient(logarithm(a, 240), logarithm({ integer: 10n, exponent: 0 }, 240), 240), 240);
     case 'pow': {

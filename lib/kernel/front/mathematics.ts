@@ -83,6 +83,17 @@ function mathFunction(name: MathName): Builtin {
   });
 }
 
+/** hypot of any number of arguments, two at a time. */
+function hypot(): Builtin {
+  const [pair, single] = [mathFunction('hypot'), required(mathMember('abs')) as Builtin];
+  return { kind: 'builtin', name: 'Math.hypot', apply: (args, at, lowering) => {
+    const [first, ...rest] = args;
+    if (first === undefined) return known(0);
+    if (rest.length === 0) return single.apply([first], at, lowering);
+    return rest.reduce((a, b) => pair.apply([a, b], at, lowering), first);
+  } };
+}
+
 /** x * y + z, rounded once: not of JavaScript, but known by its name. */
 export function fusedMultiplyAdd(): Builtin {
   return numeric('fma', 3, fma, ({ precision }, args) => (precision === 'f64' ? math('fma', ...args)
@@ -93,6 +104,7 @@ export function fusedMultiplyAdd(): Builtin {
 export function mathMember(name: string): Staged | undefined {
   if (Object.hasOwn(constants, name)) return known(required(constants[name]));
   if (name === 'min' || name === 'max') return extreme(name);
+  if (name === 'hypot') return hypot();
   if (name === 'pow') {
     return { kind: 'builtin', name: 'Math.pow', apply: (args, at, lowering) => {
       const [x, y] = numbers(lowering, 'Math.pow', args, at, 2) as [Staged, Staged];

@@ -1,9 +1,9 @@
-// exp, and sinh, cosh and tanh, which are based on it.
+// exp, expm1, and sinh, cosh and tanh, which are based on it.
 import { f64, get, type Expression } from '../ir.ts';
-import { differenceOf, lessProduct, quotientOf, sumOf, type Pair } from './pairs.ts';
+import { differenceOf, lessProduct, quotientOf, squareOf, sumOf, type Pair } from './pairs.ts';
 import {
-  absolute, defineFunction, differs, greater, greaterOrSame, less, lowWord, minus, over, plus, powerOfTwo, roundingShift,
-  shiftRight, sizeWord, times, withSign, type Writer,
+  absolute, choose, defineFunction, differs, greater, greaterOrSame, less, lowWord, minus, over, plus, powerOfTwo, roundingShift,
+  same, shiftRight, sizeWord, times, withSign, type Writer,
 } from './writer.ts';
 
 /** log 2; products of the first part and an exponent are exact. */
@@ -32,12 +32,18 @@ export function exponentialOf(w: Writer, { head, tail }: Pair): Pair {
   return { head: near.head, tail: w.keep(plus(near.tail, plus(times(tail, near.head), rest))) };
 }
 
-/** e^x as a pair times 2^count. */
-function scaledExponential(w: Writer, x: Expression): { readonly count: Expression; readonly value: Pair } {
+/** x = part + count log 2, with |part| <= log(2) / 2. */
+function reduced(w: Writer, x: Expression): { readonly count: Expression; readonly part: Pair } {
   const shifted = w.keep(plus(times(x, 1.4426950408889634), roundingShift));
   const turns = w.keep(minus(shifted, roundingShift));
   const part = differenceOf(w, w.keep(minus(x, times(turns, logTwo[0]))), w.keep(times(turns, logTwo[1])));
-  return { count: w.keep(lowWord(shifted)), value: exponentialOf(w, part) };
+  return { count: w.keep(lowWord(shifted)), part };
+}
+
+/** e^x as a pair times 2^count. */
+function scaledExponential(w: Writer, x: Expression): { readonly count: Expression; readonly value: Pair } {
+  const { count, part } = reduced(w, x);
+  return { count, value: exponentialOf(w, part) };
 }
 
 /** A number times 2^count, for -2000 < count < 2000. */
@@ -58,6 +64,31 @@ export const exp = defineFunction('exp', ['f64'], (w, x) => {
   w.giveWhen(less(size, nearEnd), times(sum, powerOfTwo(count)));
   w.give(scaled(w, sum, count));
 });
+
+export const expm1 = defineFunction('expm1', ['f64'], (w, x) => {
+  w.giveWhen(differs(x, x), x);
+  w.giveWhen(less(x, -40), -1);
+  w.when(greater(x, 40), () => {
+    const result = w.variable(0);
+    w.call(exp, [x], [result]);
+    w.give(get(result));
+  });
+  w.giveWhen(less(absolute(x), 2 ** -54), x);
+  const { count, part: { head, tail } } = reduced(w, x);
+  // The square exactly, because 1 may cancel most of the sum.
+  const square = squareOf(w, head);
+  const cubes = times(times(square.head, head), w.polynomial(head, series.slice(1)));
+  const near = sumOf(w, head, w.keep(times(square.head, 0.5)));
+  const power: Pair = { head: near.head,
+    tail: w.keep(plus(near.tail, plus(plus(times(square.tail, 0.5), times(tail, plus(head, 1))), cubes))) };
+  w.giveWhen(same(count, 0), plus(power.head, power.tail));
+  // 2^count (1 + power) - 1.
+  const scale = w.keep(powerOfTwo(count));
+  const isUp = w.keep(greater(count, 0));
+  const base = sumOf(w, w.keep(choose(isUp, scale, -1)), w.keep(choose(isUp, -1, scale)));
+  const sum = sumOf(w, base.head, w.keep(times(power.head, scale)));
+  w.give(plus(sum.head, plus(sum.tail, plus(base.tail, times(power.tail, scale)))));
+}, { calls: [exp] });
 
 /** e^x / 4 and e^-x / 4 for 0 <= x < 710.5. */
 function quarters(w: Writer, x: Expression): readonly [Pair, Pair] {

@@ -1,10 +1,12 @@
 // Mathematical functions, written in the representation, so that all targets compute the same bits.
 import type { LibraryName, Program } from '../ir.ts';
 import { walkBody } from '../visit.ts';
-import { cosh, exp, sinh, tanh } from './exponential.ts';
+import { cosh, exp, expm1, sinh, tanh } from './exponential.ts';
+import { acosh, asinh, atanh } from './hyperbolic.ts';
 import { acos, asin, atan, atan2 } from './inverse.ts';
 import { fma, fmaf } from './fused.ts';
-import { hypot, log, log10, pow } from './logarithm.ts';
+import { hypot, log, log10, log1p, log2, pow } from './logarithm.ts';
+import { cbrt } from './root.ts';
 import { cos, sin, tan } from './trigonometric.ts';
 import type { MathFunction } from './writer.ts';
 
@@ -12,7 +14,8 @@ export type { MathFunction } from './writer.ts';
 
 /** The functions by name. */
 export const mathLibrary: Readonly<Record<LibraryName, MathFunction>> = {
-  acos, asin, atan, atan2, cos, cosh, exp, fma, fmaf, hypot, log, log10, pow, sin, sinh, tan, tanh,
+  acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, exp, expm1, fma, fmaf, hypot, log, log10, log1p, log2, pow, sin, sinh, tan,
+  tanh,
 };
 
 /** These functions and the ones they call, each once, callees first. */

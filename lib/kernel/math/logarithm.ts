@@ -1,4 +1,4 @@
-// log, log10, pow, which needs a more precise logarithm, and hypot.
+// log, log1p, log10, log2 and pow, which need a more precise logarithm, and hypot.
 import { convert, f64, get, i32, type Expression } from '../ir.ts';
 import { exponentialOf, scaled } from './exponential.ts';
 import { differenceOf, quotientOf, squareOf, sumOf, type Pair } from './pairs.ts';
@@ -40,7 +40,7 @@ interface Split {
 }
 
 /** x = fraction * 2^exponent, for positive finite numbers. */
-function split(w: Writer, x: Expression): Split {
+export function split(w: Writer, x: Expression): Split {
   const [value, lowered] = [w.variable(x), w.variable(i32(0))];
   w.when(less(highWord(x), 0x00100000), () => {
     w.set(value, times(x, 2 ** 54));
@@ -76,6 +76,36 @@ export const log = defineFunction('log', ['f64'], (w, x) => {
   const rest = beyondSquare(w, f, halfSquare);
   w.give(minus(times(exponent, logTwo[0]), minus(minus(halfSquare, plus(rest, times(exponent, logTwo[1]))), f)));
 });
+
+/** log(1 + x + tail) for -1 < x < Infinity; the tail is small beside 1 + x, or beside x. */
+export const logarithmOfSum = defineFunction('log_of_sum', ['f64', 'f64'], (w, x, tail) => {
+  const [f, exponent, rest] = [w.variable(x), w.variable(0), w.variable(0)];
+  w.when(either(less(x, -0.29), greater(x, 0.41)), () => {
+    const sum = w.keep(plus(x, 1));
+    const error = choose(greater(x, 1), minus(1, minus(sum, x)), minus(x, minus(sum, 1)));
+    const parts = split(w, sum);
+    w.set(f, minus(parts.fraction, 1));
+    w.set(exponent, parts.exponent);
+    w.set(rest, over(plus(error, tail), sum));
+  }, () => { w.set(rest, over(tail, plus(x, 1))); });
+  const [part, k] = [get(f), get(exponent)];
+  const halfSquare = w.keep(times(times(part, part), 0.5));
+  const small = plus(beyondSquare(w, part, halfSquare), plus(times(k, logTwo[1]), get(rest)));
+  w.give(minus(times(k, logTwo[0]), minus(minus(halfSquare, small), part)));
+});
+
+export const log1p = defineFunction('log1p', ['f64'], (w, x) => {
+  w.when({ kind: 'unary', type: 'bool', op: 'not', operand: both(greater(x, -1), less(x, Infinity)) }, () => {
+    w.giveWhen(same(x, -1), -Infinity);
+    w.giveWhen(less(x, -1), NaN);
+    w.give(plus(x, x));
+  });
+  // -0, among others.
+  w.giveWhen(less(absolute(x), 2 ** -54), x);
+  const result = w.variable(0);
+  w.call(logarithmOfSum, [x, f64(0)], [result]);
+  w.give(get(result));
+}, { calls: [logarithmOfSum] });
 
 export const log10 = defineFunction('log10', ['f64'], (w, x) => {
   giveSpecial(w, x);
@@ -125,6 +155,12 @@ function preciseLogarithm(w: Writer, x: Expression): Pair {
   const all = w.keep(coarse(plus(plus(plus(part, partTail), ofC), exponent)));
   return { head: all, tail: w.keep(minus(partTail, minus(minus(minus(all, exponent), ofC), part))) };
 }
+
+export const log2 = defineFunction('log2', ['f64'], (w, x) => {
+  giveSpecial(w, x);
+  const { head, tail } = preciseLogarithm(w, x);
+  w.give(plus(head, tail));
+});
 
 /** Returns powers with the exponent 0, with an infinite exponent, or of NaN. */
 function giveSpecialPower(w: Writer, x: Expression, y: Expression): void {

@@ -64,8 +64,8 @@ const reserved: ReadonlySet<string> = new Set(`
   for friend goto if inline int long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
   public register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
   thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq abs acos
-  fma fmaf
-  asin atan atan2 ceil cos cosh exp fabs floor fmod hypot log log10 pow rint sin sinh sqrt tan tanh made lane`.trim().split(/\s+/));
+  acosh fma fmaf asin asinh atan atan2 atanh cbrt ceil cos cosh exp expm1 fabs floor fmod hypot log log10 log1p log2 pow rint sin
+  sinh sqrt tan tanh made lane`.trim().split(/\s+/));
 
 /** A valid identifier for a name of the representation; different names stay different. */
 export function cName(name: string): string {
