@@ -1,7 +1,7 @@
 // Equations as C++ that takes several steps per pass over memory: functions of rows, and the scheme for runtime/blocked.h, which calls
 // them. Rows run along the last axis; one and two dimensions have one cell along the axes before their own.
 import { required } from '../../core/known.ts';
-import { binary, get, i32, set, type Expression, type KernelFunction, type Program } from '../../kernel/ir.ts';
+import { binary, get, i32, set, type Buffer, type Expression, type KernelFunction, type Program } from '../../kernel/ir.ts';
 import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
@@ -12,6 +12,7 @@ import { checksAll, ghostsOf, isPeriodic, passObstacle, placeFunctions, type Gho
 import { sharedOf, type Shared } from './sharing.ts';
 import { stageSize, type Stage, type StencilProgram, type Target } from './stages.ts';
 import type { Input } from './trace.ts';
+import { wideText } from './wide.ts';
 
 /**
  * Offsets, extents or axes of an equation along those of the runtime: planes, rows, columns. In two dimensions a plane is a row of the
@@ -254,15 +255,25 @@ export function blockedText(made: StencilProgram, target: Target): string {
   const own = new Set([...rows.stages, ...rows.groups.values(), ...rows.shares.values()].map(({ f }) => f.name));
   const attributes = ({ name }: KernelFunction): string => (own.has(name) ? '__attribute__((noinline)) ' : '');
   const axes = runtimeAxes(names.dimensions);
-  const callText = ({ row, f }: RowCall, results: readonly string[] = []): string => `wl_equation::${cName(f.name)}(${[
+  const wide = new Map(program.functions.filter(({ name }) => own.has(name)).flatMap((f) => {
+    const texts = required(calls.find((each) => each.f.name === f.name)).row.texts;
+    const centre = (buffer: Buffer): number | undefined => (texts.get(buffer)?.startsWith('at.y(') ? made.reach.at(-1) : undefined);
+    const text = wideText(f, required(pointers.get(f.name)), centre);
+    return text === undefined ? [] : [[f.name, text]];
+  }));
+  const nameOf = (name: string): string => (wide.has(name) ? `WL_EITHER(wl_equation::${cName(name)})` : `wl_equation::${cName(name)}`);
+  const callText = ({ row, f }: RowCall, results: readonly string[] = []): string => `${nameOf(f.name)}(${[
     'count', ...axes.map((axis) => `i[${axis}]`), ...axes.map((axis) => `n[${axis}]`), ...made.scalars.map((_, at) => `q[${at}]`),
     ...results, ...required(pointers.get(f.name)).map((buffer) => required(row.texts.get(buffer))),
   ].join(', ')});`;
   const arguments_ = 'const At& at, int count, const int (&i)[3], const int (&n)[3], const Real* q';
   return [
     '#define WL_CUTS', '#include "arithmetic.h"', '[[noreturn]] void wl_trap(int site, double value);', '#include "blocked.h"',
-    'namespace wl_equation {', printCpp(program, { attributes }), '}', '', 'namespace {', 'struct Scheme {',
-    ...constantsText(made, target, ghosts),
+    ...(names.precision === 'f32' ? ['#define WL_REAL float', '#define WL_LANE int']
+      : ['#define WL_REAL double', '#define WL_LANE long long']),
+    '#include "wide.h"', 'namespace wl_equation {', printCpp(program, { attributes }),
+    '#ifdef WL_WIDE', ...wide.values(), '#endif', '}', '', 'namespace {', 'struct Scheme {',
+    ...constantsText(made, target, ghosts), `  static constexpr bool kWide = ${wide.size > 0};`,
     `  template <class At> static void stage(int s, ${arguments_}) {`, '    switch (s) {',
     ...cases(rows.stages.map((each, s) => [s, callText(each)])), '    }', '  }',
     `  template <class At> static void group(int s, ${arguments_}) {`, '    switch (s) {',

@@ -44,7 +44,7 @@ function runtimeFile(name: string): string {
 /** For AMD's processors GCC reads numbers from memory again where it could keep them: a heat equation then takes 1.3 times as long. */
 const tuning = process.arch === 'x64' ? ['-mtune=skylake'] : [];
 
-const runtimeHeaders = ['blocked.h', 'clock.h', 'crew.h', 'places.h', 'rings.h', 'rows.h', 'stencil.h'];
+const runtimeHeaders = ['blocked.h', 'clock.h', 'crew.h', 'places.h', 'rings.h', 'rows.h', 'stencil.h', 'wide.h'];
 
 /** The path of an equation's program, compiled if necessary. */
 async function compileEquation(made: StencilProgram, target: Target, options: CompilerOptions): Promise<string> {

@@ -230,7 +230,7 @@ class Run {
     for (int axis = 0; axis < 3; ++axis) {
       const int margin = shape_.depth * program.stages * program.margin[axis];
       // Rows of tiles are rounded to vectors.
-      grid_.pad[axis] = program.reach[axis] + (program.periodic[axis] ? margin : 0) + (axis == 2 ? 32 / program.real_bytes : 0);
+      grid_.pad[axis] = program.reach[axis] + (program.periodic[axis] ? margin : 0) + (axis == 2 ? 64 / program.real_bytes : 0);
       padded *= grid_.n[axis] + 2 * grid_.pad[axis];
     }
     const int size = program.real_bytes;

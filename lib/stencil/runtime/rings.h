@@ -103,13 +103,13 @@ struct Rings {
     for (int axis = 0; axis < 3; ++axis) {
       if (level.ghost_low[axis] || level.ghost_high[axis]) return false;
     }
-    const int more = kVector + S::kReach[2] + 1;
+    const int more = 2 * kLine + S::kReach[2];
     return level.low[1] >= 0 && level.high[1] <= grid.n[1] && level.low[2] >= more && level.high[2] + more <= grid.n[2];
   }
 
   // The layout of a thread's memory: levels, planes that are free, planes. Lines are 64 bytes.
 
-  static constexpr int kLine = 64 / (int)sizeof(Real), kVector = kLine / 2;
+  static constexpr int kLine = 64 / (int)sizeof(Real), kVector = S::kWide ? kLine : kLine / 2;
   static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
   static int rows_of(const Shape& shape) { return shape.tile[1] + 2 * (shape.depth * kStages * S::kMargin[1] + S::kReach[1]); }
   static int lines(int columns) { return (columns + kLine - 1) / kLine; }
