@@ -96,7 +96,7 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
   if (variant === 'streaming' && backend === 'auto') return startCpp(request, target, made, content);
   if (variant !== 'streaming') refuseStreaming();
   const { WasmEngine } = await import('./engines/wasm.ts');
-  const engine = new WasmEngine(equation, made, content, { threads, depth: variant === 'classic' ? 1 : request.depth });
+  const engine = new WasmEngine(equation, made, content, { threads, depth: request.depth, isClassic: variant === 'classic' });
   if (variant === 'streaming' && engine.variant === 'classic') refuseStreaming();
   return backend === 'auto' && variant === 'auto' ? growing(engine, request, target, made, content) : engine;
 }

@@ -95,29 +95,50 @@ describe('stencil: runs agree', function () {
     await device[Symbol.asyncDispose]();
   });
 
-  it('in WebAssembly, where several steps are taken per pass over memory: random equations of one stage', async () => {
-    let ran = 0;
+  it('in WebAssembly, where several steps and stages are taken per pass over memory: random equations', async () => {
+    let ran = 0, staged = 0;
     for (let seed = 3000; seed < 3024; ++seed) {
       const dimensions = seed % 3 === 0 ? 3 : 2;
       const draw = sequence(seed);
       const from = (least: number, most: number): number => least + ((draw() >>> 5) % (most - least + 1));
       const { equation, options } = randomPasses(seed, dimensions);
-      const { method, definition } = equation;
-      if (method !== undefined) continue;
+      const { definition } = equation;
       const shape = [from(9, 50), from(5, 40), from(5, 9)].slice(0, dimensions);
       const cells = shape.reduce((a, b) => a * b);
       const numbers = Float64Array.from({ length: cells }, (_, i) => Math.sin(7 * i));
-      const made = { equation, steps: from(2, 13), text: String(definition.step), options: {
+      const made = { equation, steps: from(2, 13), text: String(definition.step ?? definition.rate), options: {
         ...options, shape, initial: Object.fromEntries(equation.fields.map((name) => [name, numbers])),
         coefficients: Object.fromEntries(equation.coefficients.map((name) => [name, numbers.map(Math.abs)])),
       } };
       const more = { backend: 'wasm', threads: from(1, 3), depth: from(2, 6) } as const;
       await using run = await stencil.simulate(equation, { ...made.options, ...more } as never);
-      if (run.info.variant === 'streaming') ran += 1;
+      if (run.info.variant === 'streaming') {
+        ran += 1;
+        if (run.info.stages > 1) staged += 1;
+      }
       same(await after(made, more), await after(made, { backend: 'wasm', variant: 'classic', threads: 1 }),
         `seed ${seed}, ${shape.join(' × ')}, ${JSON.stringify(more)}, ${run.info.reason}\n${made.text}`);
     }
-    assert.ok(ran >= 3, `only ${ran} ran`);
+    assert.ok(ran >= 6 && staged >= 3, `only ${ran} ran, ${staged} with several stages`);
+  });
+
+  it('in WebAssembly, with all stages of steps of varying length in a pass', async () => {
+    const { wave, shallowWater } = stencil.equations;
+    const h = (x: number, y: number): number => 1 + 0.1 * Math.sin(x / 3) * Math.cos(y / 5);
+    const cases: readonly (readonly [stencil.Equation, object])[] = [
+      [wave.equation(2) as never, { initial: { u: h, v: 0 }, parameters: { c: 1 }, boundary: { x: 'mirror', y: 'periodic' }, dt: 0.3 }],
+      [shallowWater.inTwoDimensions() as never, { initial: { h, hu: 0.1, hv: 0 }, parameters: { g: 9.81 }, dt: { cfl: 0.4 } }],
+    ];
+    for (const [equation, more] of cases) {
+      const options = { shape: [60, 7], spacing: 1, ...more };
+      const one = { equation, options, steps: 5, text: '' } as never;
+      const expected = await after(one, { backend: 'wasm', variant: 'classic', threads: 1 });
+      for (const given of [{ threads: 1, depth: 1 }, { threads: 2, depth: 2 }]) {
+        await using run = await stencil.simulate(equation, { ...options, backend: 'wasm', ...given } as never);
+        assert.equal(run.info.variant, 'streaming');
+        same(await after(one, { backend: 'wasm', ...given }), expected, JSON.stringify(given));
+      }
+    }
   });
 
   it('in WebAssembly names the first bad step inside a pass', async () => {

@@ -40,7 +40,7 @@ export interface WasmPlan {
   /** Words: threads that wait, barriers passed, the first bad step + 1 or 0. */
   readonly control: Int32Array;
   readonly isAdaptive: boolean;
-  /** Steps of a pass over memory; 1: steps are taken one by one. */
+  /** Steps of a pass over memory, with all of their stages; 0: stages are taken one by one. */
   readonly depth: number;
   /** Planes (along the first axis) that a plane's neighbours and boundary conditions are away at most. */
   readonly margin: number;
@@ -56,6 +56,14 @@ export const clockNumbers = 5;
 const spins = 2000;
 /** Cells that are worth a call. */
 const worthCall = 4096;
+
+/** Steps of a pass: how many, which one is the first, when they begin, and how long they are. */
+interface Taken {
+  readonly count: number;
+  readonly first: number;
+  readonly begin: (step: number) => number;
+  readonly dt: number;
+}
 
 /** One thread. */
 export class WasmMachine {
@@ -90,10 +98,10 @@ export class WasmMachine {
       return;
     }
     let [isSwapped, begin] = [swapped, 0];
-    for (; begin + 1 < span.steps && depth > 1; ) {
+    for (; span.steps - begin > (isSingle ? 1 : 0) && depth > 0; ) {
       const count = Math.min(depth, span.steps - begin);
-      const isGood = this.#pass(span, begin, count, isSwapped, own);
-      if (count % 2 === 1) isSwapped = !isSwapped;
+      const isGood = this.#pass({ count, first: begin, begin: (step) => timeOf(span, step), dt: span.dt }, isSwapped, own);
+      if (isSingle && count % 2 === 1) isSwapped = !isSwapped;
       begin += count;
       const found = Atomics.load(control, bad);
       if (share === 'members' ? !isGood : found !== 0 && found <= begin) return;
@@ -107,7 +115,7 @@ export class WasmMachine {
 
   /** Takes steps of varying length: all threads come to the same ones. */
   #adaptive(limits: StepLimits, steps: number, swapped: boolean, own: readonly [number, number], range: readonly number[]): void {
-    const { threads, isSingle, clock: shared } = this.#plan;
+    const { threads, isSingle, depth, clock: shared } = this.#plan;
     let [clock, isSwapped, step]: [StepClock, boolean, number] = [clockAt(limits), swapped, 0];
     for (; step < steps && clock.time !== limits.until; step += 1) {
       const next = nextStep(limits, clock, this.#largest(limits, clock.time, step, isSwapped, own, range));
@@ -115,7 +123,9 @@ export class WasmMachine {
         clock = next;
         break;
       }
-      this.#step(step, clock.time, next.dt, isSwapped, own, range, threads > 1);
+      const { time } = clock;
+      if (depth > 0) this.#pass({ count: 1, first: step, begin: () => time, dt: next.dt }, isSwapped, own);
+      else this.#step(step, time, next.dt, isSwapped, own, range, threads > 1);
       if (isSingle) isSwapped = !isSwapped;
       if (this.#isBad(step)) return;
       clock = next;
@@ -174,33 +184,35 @@ export class WasmMachine {
   }
 
   /**
-   * Takes several steps while planes are in the cache. Every thread moves through a block of planes, each step some planes behind the one
-   * before it, and leaves out at both ends what depends on other blocks; then threads fill the gaps between blocks. Steps write to two
-   * arrays in turn: what a gap needs is not overwritten, because every step of a block ends earlier than the one before.
+   * Takes stages and steps while planes are in the cache. Every thread moves through a block of planes, each stage (a level) some planes
+   * behind the one before it, and leaves out at both ends what depends on other blocks; then threads fill the gaps between blocks. Levels
+   * write to arrays in turn, one that no later level than the one before reads: what a gap needs is not overwritten, because every level
+   * of a block ends earlier than the one before.
    */
-  #pass(span: Span, first: number, count: number, isSwapped: boolean, [from, to]: readonly [number, number]): boolean {
+  #pass(taken: Taken, isSwapped: boolean, [from, to]: readonly [number, number]): boolean {
     const { shape, rows, columns, margin, share, threads } = this.#plan;
     const planes = required(shape[0]);
     const each = rows / planes;
     const blocks = share === 'members' ? 1 : threads, block = share === 'members' ? 0 : this.#number;
     const low = Math.floor((planes * block) / blocks), high = Math.floor((planes * (block + 1)) / blocks);
     const many = Math.max(1, Math.floor(worthCall / (each * columns)));
+    const levels = taken.count * this.#rows.length;
     let isGood = true;
     for (const phase of ['blocks', 'gaps'] as const) {
       for (let member = from; member < to; member += 1) {
-        const take = this.#taker(span, first, count, isSwapped, member);
+        const take = this.#taker(taken, isSwapped, member);
         const go = (level: number, begin: number, end: number): void => {
           if (begin < end && !take(level, begin * each, end * each)) isGood = false;
         };
         if (phase === 'blocks') {
           for (let front = low; front < high; front += many) {
-            for (let level = 0; level < count; level += 1) {
+            for (let level = 0; level < levels; level += 1) {
               const away = level * margin;
               go(level, Math.max(front - away, low + away), Math.min(front + many - away, high - away));
             }
           }
         } else {
-          for (let level = 1; level < count; level += 1) {
+          for (let level = 1; level < levels; level += 1) {
             const away = level * margin;
             go(level, Math.max(0, low - away), low + away);
             if (low < away) go(level, planes + low - away, planes);
@@ -212,24 +224,25 @@ export class WasmMachine {
     return isGood;
   }
 
-  /** What takes rows of a step of a pass; returns whether they are good. */
+  /** What takes rows of a level of a pass; returns whether they are good. */
   #taker(
-    span: Span, first: number, count: number, isSwapped: boolean, member: number,
+    { count, first, begin, dt }: Taken, isSwapped: boolean, member: number,
   ): (level: number, from: number, to: number) => boolean {
     const { pointers, shape, parameters, precision, method, columns } = this.#plan;
-    const stage = method === undefined ? stepStage : required(methodStages[method][0]);
-    const rows = elementAt(this.#rows, 0), places = elementAt(pointers, 0);
-    const levels = Array.from({ length: count }, (_, level) => {
-      const all = [...stageScalars(stage, timeOf(span, first + level), span.dt), ...elementAt(parameters, member)];
+    const stages = this.#rows.length;
+    const levels = Array.from({ length: count * stages }, (_, level) => {
+      const stage = method === undefined ? stepStage : required(methodStages[method][level % stages]);
+      const all = [...stageScalars(stage, begin(first + Math.floor(level / stages)), dt), ...elementAt(parameters, member)];
       return [0, 0, 0, columns, ...shape, ...precision === 'f32' ? all.map(Math.fround) : all];
     });
     return (level, from, to) => {
       const given = elementAt(levels, level);
       given[0] = from;
       given[1] = to;
-      this.#point(places, member, isSwapped !== (level % 2 === 1));
-      if (rows(...given) === 0) return true;
-      this.#report(first + level);
+      const step = Math.floor(level / stages);
+      this.#point(elementAt(pointers, level % stages), member, isSwapped !== (step % 2 === 1));
+      if (elementAt(this.#rows, level % stages)(...given) === 0) return true;
+      this.#report(first + step);
       return false;
     };
   }

@@ -60,22 +60,26 @@ export interface WasmOptions {
   readonly threads?: number | undefined;
   /** Steps per pass; default: as many as fit in the cache. */
   readonly depth?: number | undefined;
+  /** Whether to take stages one by one. */
+  readonly isClassic?: boolean;
 }
 
-/** Steps per pass: one for equations with several stages, for steps that vary, along one axis, and where there are too few planes. */
+/** Steps per pass: one where steps vary. 0: no passes, along one axis, where there are too few planes, or where they would be no faster. */
 function depthOf(
-  { stages, limit }: StencilProgram, { grid, initial }: Content, margin: number, threads: number, wanted: number | undefined,
+  { stages, limit }: StencilProgram, { grid, initial }: Content, margin: number, threads: number, { depth, isClassic }: WasmOptions,
 ): number {
   const { shape, members } = grid;
   const planes = required(shape[0]);
-  if (stages.length > 1 || limit !== undefined || shape.length === 1) return 1;
-  const bytes = (2 * initial.byteLength) / members / planes;
+  if (isClassic === true || shape.length === 1) return 0;
+  const bytes = (levelsUsed(stages).length * initial.byteLength) / members / planes;
   const fitting = (cache: number): number => Math.floor(cache / (Math.max(1, margin) * bytes)) - 2;
   const own = fitting(cacheBytes);
-  const best = initial.byteLength <= cacheBytes ? 1 : own > 1 ? Math.min(mostSteps, own) : Math.min(4, fitting(sharedBytes));
+  const levels = initial.byteLength <= cacheBytes ? 1 : own > 1 ? own : Math.min(4, fitting(sharedBytes));
   // Blocks of planes have to be wider than the gaps between them.
-  const possible = margin === 0 ? mostSteps : Math.floor(planes / threads / (2 * margin)) - 1;
-  return Math.max(1, Math.min(wanted ?? best, possible));
+  const possible = margin === 0 ? mostSteps * stages.length : Math.floor(planes / threads / (2 * margin)) - 1;
+  const steps = Math.min(limit === undefined ? depth ?? Math.min(mostSteps, Math.floor(levels / stages.length)) : 1,
+    Math.floor((depth === undefined ? Math.min(levels, possible) : possible) / stages.length));
+  return steps * stages.length > 1 ? steps : 0;
 }
 
 class Memory {
@@ -105,16 +109,19 @@ export class WasmEngine implements Engine {
   #rate = guess;
   #workers: readonly Worker[] | undefined;
 
-  constructor(equation: Equation, made: StencilProgram, content: Content, { threads: wanted, depth }: WasmOptions = {}) {
+  constructor(equation: Equation, made: StencilProgram, content: Content, options: WasmOptions = {}) {
     const { grid, initial, precision, coefficients } = content;
     const { cells, members, fields } = grid;
     const { rows, columns } = rowsOf(grid);
     const most = Math.max(1, members > 1 ? members : rows > 1 ? rows : columns);
-    this.threads = Math.min(wanted ?? Math.max(1, Math.min(availableParallelism(), Math.floor((cells * members) / worthThread))), most);
+    const useful = Math.max(1, Math.min(availableParallelism(), Math.floor((cells * members) / worthThread)));
+    this.threads = Math.min(options.threads ?? useful, most);
     const margin = Math.max(required(made.reach[0]), required(made.leastCells[0]) - 1);
-    this.depth = depthOf(made, content, margin, this.threads, depth);
-    this.variant = this.depth === 1 ? 'classic' : 'streaming';
-    this.reason = `${this.depth === 1 ? '' : `${this.depth} steps per pass, `}${this.threads} thread${this.threads === 1 ? '' : 's'}`;
+    const depth = depthOf(made, content, margin, this.threads, options);
+    this.depth = Math.max(1, depth);
+    this.variant = depth === 0 ? 'classic' : 'streaming';
+    const passes = depth === 0 ? '' : depth === 1 ? 'all stages of a step per pass, ' : `${depth} steps per pass, `;
+    this.reason = `${passes}${this.threads} thread${this.threads === 1 ? '' : 's'}`;
     const { program, layout, module } = moduleOf(made);
     const size = precision === 'f32' ? 4 : 8;
     const memory = new Memory();
@@ -142,7 +149,7 @@ export class WasmEngine implements Engine {
       parameters: Array.from({ length: members }, (_, m) => Array.from(content.parameters.subarray(m * count, (m + 1) * count))),
       isSingle: made.stages.length === 1, state: required(places.get('state')), other: places.get('first') ?? 0,
       share: members >= this.threads && members > 1 ? 'members' : 'rows', threads: this.threads,
-      control: new Int32Array(new SharedArrayBuffer(16)), isAdaptive, depth: this.depth, margin,
+      control: new Int32Array(new SharedArrayBuffer(16)), isAdaptive, depth, margin,
       clock: new Float64Array(new SharedArrayBuffer(8 * (clockNumbers + 2 * this.threads))),
     };
     this.#here = new WasmMachine({ ...this.#plan, threads: 1 }, 0, required(this.#own.at(-1)));
