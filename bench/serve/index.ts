@@ -19,6 +19,7 @@ import { fileURLToPath } from 'node:url';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { BatchTrace } from '../../lib/core/diagnostics.ts';
 import { server } from '../../lib/index.ts';
+import { letHeapGrow } from '../../lib/server/heap.ts';
 import type { RunningServer } from '../../lib/server/index.ts';
 import { Failures, type BenchContext } from '../domain.ts';
 import { summarise } from '../statistics.ts';
@@ -224,6 +225,7 @@ export async function benchmarkServe(context: BenchContext): Promise<void> {
   await using batched = await server.serve(common);
   await using unbatched = await server.serve({ ...common, maxBatch: 1 });
   await using several = workers > 1 ? await server.serve({ ...common, workers }) : undefined;
+  letHeapGrow(); // as `warploom serve` does
   const http = await startHttp();
   const servers = { batched, unbatched, http, ...(several === undefined ? {} : { workers: several }) };
   try {

@@ -1,6 +1,7 @@
 // warploom serve: operations and jobs over HTTP.
 import { once } from 'node:events';
 import { readText } from '../core/files.ts';
+import { letHeapGrow } from '../server/heap.ts';
 import { serve, type ServerOptions } from '../server/index.ts';
 import {
   backendNames, choiceFlag, ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type Options,
@@ -80,6 +81,7 @@ Exit codes: 0 stopped by a signal; 1 failure; 2 invalid flags; 3 device.
         requestTimeout: integerFlag('timeout', values.timeout, 1, 2 ** 31 - 1),
       }),
     };
+    letHeapGrow();
     const server = await serve(all);
     const devices = server.pool.members.map(({ device }) => `${device.backend} (${device.name})`).join(', ');
     context.result({ url: server.url, devices: server.pool.members.map(({ device }) => device.description) },

@@ -22,6 +22,7 @@ import { isLoopback, type TakenServerOptions } from './options.ts';
 import { shortWay, type InferenceServer } from './protocol/infer.ts';
 import { RequestReader } from './protocol/messages.ts';
 import { inferenceRoutes } from './protocol/routes.ts';
+import { Statistics, type AllStatistics } from './protocol/statistics.ts';
 import { isPage, studioRoutes } from './studio/routes.ts';
 
 /** A server that runs, without its public face. */
@@ -30,6 +31,7 @@ export interface Running {
   readonly app: FastifyInstance;
   readonly pool: DevicePool;
   readonly metrics: Metrics;
+  readonly statistics: Statistics;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,8 @@ export interface Place {
   /** There: the metrics of all processes, and their devices. */
   readonly metrics?: (own: readonly object[]) => Promise<readonly (readonly object[])[]>;
   readonly devices?: (pool: DevicePool) => Promise<readonly DeviceState[]>;
+  /** There: the statistics of workers. */
+  readonly statistics?: () => Promise<readonly AllStatistics[]>;
   /** There: how many workers were replaced. */
   readonly replaced?: () => number;
 }
@@ -79,7 +83,6 @@ async function makeApp(
     routerOptions: { maxParamLength: 256 }, return503OnClosing: true,
   });
   shorten(app, server, forward);
-  keepConnections(app.server, keepAliveTimeout);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest) => readBody(request, bodyLimit));
   app.setValidatorCompiler(() => () => true);
@@ -137,11 +140,14 @@ export async function run(options: TakenServerOptions, place: Place = {}): Promi
   };
   try {
     const isReady = (): boolean => ready;
+    const statistics = new Statistics();
     const inferences: InferenceServer = {
-      pool, models: modelsOf(options), metrics, reader: new RequestReader(), requestTimeout, maxWork, bodyLimit,
+      pool, statistics, allStatistics: async () => [statistics.all(), ...await place.statistics?.() ?? []],
+      models: modelsOf(options), metrics, reader: new RequestReader(), requestTimeout, maxWork, bodyLimit,
       guards: guardsOf(options, isReady), isReady,
     };
     const app = await makeApp(options, inferences, forward);
+    const closeUnused = keepConnections(app.server, options.keepAliveTimeout);
     inferenceRoutes(app, inferences);
     commonRoutes(app, metrics, pool, place);
     if (options.jobs) {
@@ -154,10 +160,15 @@ export async function run(options: TakenServerOptions, place: Place = {}): Promi
       ready = false;
       pool.hurry();
       await store?.close();
-      await app.close();
+      const closing = app.close();
+      closeUnused();
+      // All answers are there by then: what is left are clients that do not read them, or do not send what they have begun.
+      const end = setTimeout(() => { app.server.closeAllConnections(); }, requestTimeout);
+      await closing;
+      clearTimeout(end);
       await release();
     };
-    return { url, app, pool, metrics, close };
+    return { url, app, pool, metrics, statistics, close };
   } catch (error) {
     await store?.close();
     await release();

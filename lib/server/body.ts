@@ -1,6 +1,7 @@
 // Bodies of requests, read so that binary tensors need not be moved again.
 import type { IncomingMessage } from 'node:http';
 import { KeptBuffers } from '../core/kept-buffers.ts';
+import { inflated, isCompressed } from './compressed.ts';
 import { RequestError } from './errors.ts';
 
 /** Elements of all data types start at a multiple of this. */
@@ -59,15 +60,34 @@ function memoryFor(length: number, aligned: number): Buffer {
   return Buffer.from(current.memory, from, length);
 }
 
+/** A request whose body is to be read. */
+interface Sent {
+  readonly headers: IncomingMessage['headers'];
+  readonly raw: IncomingMessage;
+}
+
+/** The place in a body where the bytes of tensors begin. */
+function beginOfTensors({ 'inference-header-content-length': text = '0' }: IncomingMessage['headers']): number {
+  const length = Number(text);
+  return Number.isSafeInteger(length) ? length : 0;
+}
+
 /**
- * Reads the body of a request. The first byte behind `headerLength`, where the bytes of tensors begin, is aligned.
- * @throws RequestError 413 for more than `limit` bytes, 400 for another number than the request has announced
+ * Reads the body of a request, decompressed. Its first byte behind the JSON part, where the bytes of tensors begin, is aligned.
+ * @throws RequestError 413 for more than `limit` bytes, 400 for another number than the request has announced, 415 for an encoding that
+ *   is not known
  */
-export function readBody({ headers, raw }: { readonly headers: IncomingMessage['headers']; readonly raw: IncomingMessage }, limit: number):
-Promise<Buffer> {
+export async function readBody(sent: Sent, limit: number): Promise<Buffer> {
+  if (!isCompressed(sent.headers['content-encoding'])) return receive(sent, limit);
+  const packed = await receive(sent, limit);
+  const whole = await inflated(packed, limit);
+  giveBack(packed);
+  return assembled([whole], whole.byteLength, beginOfTensors(sent.headers));
+}
+
+function receive({ headers, raw }: Sent, limit: number): Promise<Buffer> {
   const announced = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
-  const length = Number(headers['inference-header-content-length'] ?? 0);
-  const aligned = Number.isSafeInteger(length) ? length : 0;
+  const aligned = beginOfTensors(headers);
   const tooLarge = (): RequestError =>
     new RequestError(413, `the body is larger than ${limit} bytes, the most that the server takes (bodyLimit)`);
   return new Promise((resolve, reject) => {

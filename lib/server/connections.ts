@@ -20,10 +20,16 @@ function answerAndClose(error: Error & { readonly code?: string }, socket: Socke
 
 /**
  * Announces `idle` milliseconds (in Keep-Alive of an answer, in whole seconds), and closes a connection that has had no request for so
- * long and for `late` milliseconds more.
+ * long and for `late` milliseconds more. Returns what closes those that have not sent the headers of a request yet, for a server that
+ * stops: Node waits for them.
  */
-export function keepConnections(server: Server, idle: number, late = grace): void {
+export function keepConnections(server: Server, idle: number, late = grace): () => void {
   server.keepAliveTimeout = idle;
+  const unused = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => { unused.delete(socket); });
+  });
   const inGrace = new WeakSet<Socket>();
   server.on('timeout', (socket: Socket) => {
     if (inGrace.has(socket)) socket.destroy();
@@ -31,6 +37,7 @@ export function keepConnections(server: Server, idle: number, late = grace): voi
     inGrace.add(socket);
   });
   server.on('request', ({ socket }: IncomingMessage) => {
+    unused.delete(socket);
     if (inGrace.delete(socket)) socket.setTimeout(0);
   });
   server.removeAllListeners('clientError');
@@ -43,4 +50,5 @@ export function keepConnections(server: Server, idle: number, late = grace): voi
       answerAndClose(error, socket);
     }
   });
+  return () => { for (const socket of unused) socket.destroy(); };
 }

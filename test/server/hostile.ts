@@ -1,5 +1,6 @@
 // Requests that no honest client sends: bodies, headers and connections. Each is answered with an error, or the connection is closed.
 import { connect } from 'node:net';
+import { deflateSync, gzipSync } from 'node:zlib';
 
 /** One kind of hostile request. */
 export interface Hostile {
@@ -65,6 +66,27 @@ export const hostile: readonly Hostile[] = [
   ...['-1', 'x', '1e9', '99999999999999999999', '0x10', `${good.length + 1}`].map((length) =>
     ({ name: `header length ${length}`, bytes: post(scan, good, { 'inference-header-content-length': length }) })),
   { name: 'header length 0', bytes: post(scan, good, { 'inference-header-content-length': '0' }) },
+  ...Object.entries({
+    'a bomb': gzipSync(Buffer.alloc(2 ** 22)), 'a bomb in a bomb': gzipSync(gzipSync(Buffer.alloc(2 ** 24))), 'nothing, compressed': gzipSync(''),
+    'no gzip': Buffer.from(good), 'half of gzip': gzipSync(good).subarray(0, 40), 'gzip with a wrong sum': gzipSync(good).fill(1, gzipSync(good).length - 8),
+    'gzip twice': gzipSync(gzipSync(good)), 'deflate without a frame': deflateSync(good).subarray(2),
+  }).map(([name, body]) => ({ name, bytes: post(scan, body, { 'content-encoding': 'gzip' }) })),
+  { name: 'an unknown encoding', bytes: post(scan, good, { 'content-encoding': 'br' }) },
+  { name: 'two encodings', bytes: post(scan, gzipSync(good), { 'content-encoding': 'gzip, gzip' }) },
+  { name: 'compressed, and a wrong header length', bytes: post(scan, gzipSync(good), { 'content-encoding': 'gzip', 'inference-header-content-length': '9999' }) },
+  { name: 'shared memory', bytes: post(scan, values({ data: undefined, parameters: { shared_memory_region: 'x', shared_memory_byte_size: 16 } })) },
+  { name: 'shared memory for an output',
+    bytes: post(scan, JSON.stringify({ ...JSON.parse(good) as object, outputs: [{ name: 'result', parameters: { shared_memory_region: 'x' } }] })) },
+  { name: 'a class of an output',
+    bytes: post(scan, JSON.stringify({ ...JSON.parse(good) as object, outputs: [{ name: 'result', parameters: { classification: 2 } }] })) },
+  { name: 'a length twice', bytes: Buffer.from(`POST ${scan} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello`) },
+  { name: 'a length with a sign', bytes: post(scan, good, {}, `+${good.length}`) },
+  { name: 'a header with a space before the colon', bytes: Buffer.from(`POST ${scan} HTTP/1.1\r\nhost: localhost\r\ncontent-length : 5\r\n\r\nhello`) },
+  { name: 'a header in two lines', bytes: Buffer.from(`POST ${scan} HTTP/1.1\r\nhost: localhost\r\nx: a\r\n b\r\ncontent-length: 5\r\n\r\nhello`) },
+  { name: 'a chunked body within another encoding',
+    bytes: Buffer.from(`POST ${scan} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked, identity\r\n\r\n5\r\nhello\r\n0\r\n\r\n`) },
+  { name: 'many headers', bytes: post(scan, good, Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`x-${i}`, '1']))) },
+  { name: 'no host', bytes: Buffer.from(`POST ${scan} HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}`) },
   { name: 'a body that is too long', bytes: post(scan, 'x'.repeat(100), {}, 2 ** 40) },
   { name: 'a length that is no number', bytes: post(scan, good, {}, 'many') },
   { name: 'a negative length', bytes: post(scan, good, {}, '-5') },

@@ -1,9 +1,10 @@
 // The Open Inference Protocol v2: every model against the library itself, JSON and binary, errors, access and stopping.
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { imaging, kernel, scan, server, swept, tridiagonal } from '../../lib/index.ts';
 import { keepConnections } from '../../lib/server/connections.ts';
 import { skipCases } from '../support/backends.ts';
@@ -198,6 +199,23 @@ describe('inference server', function () {
     await rejects(fetch(`${stopping.url}/v2`));
   });
 
+  it('stops although clients neither finish their requests nor read their answers', async () => {
+    const stopping = await server.serve({ port: 0, devices: cpu, jobs: false, requestTimeout: 300 });
+    const port = Number(new URL(stopping.url).port), n = 200_000;
+    const sent = (length: number, body: string): Socket => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined).pause();
+      socket.write(`POST /v2/models/scan/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n${body}`);
+      return socket;
+    };
+    const body = JSON.stringify({ inputs: [{ name: 'values', datatype: 'FP64', shape: [n], data: Array(n).fill(1.5) }] });
+    const sockets = [sent(1000, '{'), sent(body.length, body), connect(port, '127.0.0.1')];
+    sockets[2]!.on('error', () => undefined);
+    await once(sockets[2]!, 'connect');
+    await stopping.close(); // or the test takes too long
+    for (const socket of sockets) socket.destroy();
+  });
+
   it('answers the tritonclient of Python', function () {
     const program = `
 import sys, numpy as np, tritonclient.http as http
@@ -216,6 +234,67 @@ for binary in (True, False):
     }
     const { status, stderr } = spawnSync('python3', ['-c', program, url.replace('http://', '')], { encoding: 'utf8' });
     strictEqual(status, 0, stderr);
+  });
+
+  it('answers requests as that client makes them, raw and compressed, on one connection', async () => {
+    const port = Number(new URL(url).port);
+    const socket = connect(port, '127.0.0.1');
+    /** Python's json.dumps puts spaces after commas and colons. */
+    const header = (more: string, tail = ''): Buffer => Buffer.from(
+      `{"id": "7", ${more}"inputs": [{"name": "values", "shape": [2, 3], "datatype": "FP64"${tail}}], "outputs": [{"name": "result", "parameters": {"binary_data": true}}]}`);
+    const data = Buffer.from(numbers(6, (i) => i).buffer), bytes = ', "parameters": {"binary_data_size": 48}';
+    const plain = header('"parameters": {"priority": 1, "timeout": 1000000}, ', bytes), brief = header('', ', "data": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]');
+    const pack = { gzip: gzipSync, deflate: deflateSync };
+    for (const encoding of ['', 'gzip', 'deflate'] as const) {
+      for (const [json, tail] of [[plain, data], [brief, Buffer.alloc(0)]] as const) {
+        const whole = Buffer.concat([json, tail]), body = encoding === '' ? whole : pack[encoding](whole);
+        const lines = [
+          'POST /v2/models/scan/infer HTTP/1.1', `Host: localhost:${port}`, 'User-Agent: Python PythonHTTPClient', 'Connection: keep-alive',
+          ...(encoding === '' ? [] : [`Content-Encoding: ${encoding}`, `Accept-Encoding: ${encoding}`]),
+          ...(tail.length === 0 ? [] : [`Inference-Header-Content-Length: ${json.length}`]), `Content-Length: ${body.length}`,
+        ];
+        socket.write(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]));
+        let received = Buffer.alloc(0), head = '';
+        for await (const [part] of on(socket, 'data') as AsyncIterable<[Buffer]>) {
+          received = Buffer.concat([received, part]);
+          head = received.toString('latin1').split('\r\n\r\n')[0]!;
+          const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1]);
+          if (received.length >= head.length + 4 + length) break;
+        }
+        match(head, /^HTTP\/1\.1 200 /);
+        ok(!/^content-encoding/im.test(head));
+        const answer = received.subarray(head.length + 4), jsonLength = Number(/^inference-header-content-length: (\d+)$/im.exec(head)![1]);
+        const parsed = JSON.parse(answer.toString('utf8', 0, jsonLength)) as { id: string; model_version: string; outputs: object[] };
+        deepStrictEqual(parsed, { id: '7', model_name: 'scan', model_version: '1',
+          outputs: [{ name: 'result', datatype: 'FP64', shape: [2, 3], parameters: { binary_data_size: 48 } }] });
+        deepStrictEqual([...new Float64Array(new Uint8Array(answer.subarray(jsonLength)).buffer)], [0, 1, 3, 3, 7, 12]);
+      }
+    }
+    socket.destroy();
+  });
+
+  it('has the configuration and the statistics that load generators read', async () => {
+    const config = await json('/v2/models/scan/versions/1/config');
+    deepStrictEqual([config['max_batch_size'], config['input']], [0, [
+      { name: 'values', data_type: 'TYPE_FP64', dims: [-1, -1], optional: false }, { name: 'flags', data_type: 'TYPE_BOOL', dims: [-1, -1], optional: true }]]);
+    const statistics = async (path: string): Promise<Record<string, never>[]> => (await json(path))['model_stats'] as Record<string, never>[];
+    const [before] = await statistics('/v2/models/scan/versions/1/stats');
+    await infer(url, 'scan', [fp64('values', [2], [1, 2])]);
+    await infer(url, 'scan', [fp64('values', [3], [1, 2])]); // refused
+    const [after] = await statistics('/v2/models/scan/stats');
+    const counts = (of: Record<string, number> & { readonly inference_stats?: Record<string, { count: number; ns: number }> } = {}): number[] =>
+      [of['inference_count']!, of['execution_count']!, ...['success', 'fail', 'queue', 'compute_infer'].map((name) => of.inference_stats![name]!.count)];
+    deepStrictEqual(counts(after).map((count, i) => count - counts(before)[i]!), [1, 1, 1, 1, 1, 1]);
+    const times = (after as unknown as { inference_stats: Record<string, { ns: number }> }).inference_stats;
+    const [success = 0, ...parts] = ['success', 'queue', 'compute_infer', 'compute_output'].map((name) => times[name]!.ns);
+    ok(parts.every((ns) => ns > 0) && Math.abs(success - parts.reduce((a, b) => a + b)) < 10, JSON.stringify(times));
+    const all = await statistics('/v2/models/stats');
+    deepStrictEqual(all.map(({ name }) => name), (await json('/v2'))['models']);
+    strictEqual((await fetch(`${url}/v2/models/none/stats`)).status, 404);
+    for (const path of ['systemsharedmemory/region/x/register', 'cudasharedmemory/region/x/register', 'trace/setting', 'logging', 'repository/models/scan/load']) {
+      const refused = await fetch(`${url}/v2/${path}`, { method: 'POST', body: '{}' });
+      deepStrictEqual([refused.status, typeof (await refused.json() as { error: string }).error], [404, 'string']);
+    }
   });
 
   it('decodes what it sends', async () => {

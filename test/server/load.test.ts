@@ -1,5 +1,5 @@
 // A server under load: honest requests beside hostile ones and clients that leave. No crash, no wrong answer, memory that does not grow.
-// Three seconds; with WARPLOOM_THOROUGH=1 ten minutes.
+// Three seconds; with WARPLOOM_THOROUGH=1 ten minutes, or WARPLOOM_LOAD_SECONDS; WARPLOOM_LOAD_WORKERS=2: of a server with workers.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,10 @@ describe('a server under load', function () {
   this.timeout((seconds + 120) * 1000);
   let running: Awaited<ReturnType<typeof server.serve>>;
   before(async () => {
-    running = await server.serve({ port: 0, devices: [{ backend: 'cpu', threads: 1 }], bodyLimit: 2 ** 20, maxWork: 1e7, requestTimeout: 600_000 });
+    running = await server.serve({
+      port: 0, devices: [{ backend: 'cpu', threads: 1 }], bodyLimit: 2 ** 20, maxWork: 1e7, requestTimeout: 600_000,
+      workers: Number(process.env['WARPLOOM_LOAD_WORKERS'] ?? 1),
+    });
   });
   after(() => running.close());
 

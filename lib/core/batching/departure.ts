@@ -2,6 +2,9 @@
 
 /** Whether somebody still waits for a call. It has one listener, the queue, and makes a signal only if asked for one. */
 export class Departure {
+  /** When the call's launch began, by `performance.now()`, and how many calls shared it. */
+  launched: number | undefined;
+  company = 0;
   /** Called at most once, when the caller leaves. */
   onLeave: ((reason: unknown) => void) | undefined;
   #controller: AbortController | undefined;

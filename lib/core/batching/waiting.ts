@@ -63,6 +63,13 @@ export class WaitingCall<Device> {
       `${this.taken.name} had no result within its deadline of ${deadline} ms; allow more time, or send fewer calls`), 'expired');
   }
 
+  /** Its launch begins. */
+  begin(now: number, company: number): void {
+    if (this.#departure === undefined) return;
+    this.#departure.launched = now;
+    this.#departure.company = company;
+  }
+
   settle(outcome: Outcome): void {
     if (!this.#end()) return;
     if ('value' in outcome) this.#settle.resolve(outcome.value);
@@ -178,6 +185,7 @@ export class WaitingCalls<Device> {
     const now = performance.now();
     for (const call of picked) {
       this.#bytes -= call.taken.bytes;
+      call.begin(now, picked.length);
       this.#publish('started', call.taken.name, now - call.since);
     }
     return picked;

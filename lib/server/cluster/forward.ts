@@ -3,7 +3,7 @@ import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingM
 
 /** Paths that workers answer: the first process has jobs, the studio, the description of all paths, and what adds up the workers. */
 export function isOfWorker(url: string): boolean {
-  return url === '/v2' || url.startsWith('/v2/');
+  return url === '/v2' || (url.startsWith('/v2/') && !/\/stats(\?|$)/.test(url));
 }
 
 /** Headers of one connection and not of what is passed on. A connection that is closed in front is closed behind as well. */

@@ -29,8 +29,7 @@ export async function runWorkers(options: TakenServerOptions): Promise<Running> 
   let own: Running | undefined, team: Team | undefined;
   const reports = async (): Promise<readonly WorkerReport[]> => await team?.reports() ?? [];
   const close = async (): Promise<void> => {
-    await team?.stop();
-    await own?.close();
+    await Promise.all([team?.stop(), own?.close()]); // workers wait for what this process still sends through them
     await removeAll(folder);
   };
   try {
@@ -38,6 +37,7 @@ export async function runWorkers(options: TakenServerOptions): Promise<Running> 
       listenOn: socket,
       metrics: async (mine) => [...(await reports()).map(({ metrics }) => metrics), mine],
       devices: async (pool) => addedStates([stateOfDevices(pool), ...(await reports()).map(({ devices }) => devices)]),
+      statistics: async () => (await reports()).map(({ statistics }) => statistics),
       replaced: () => team?.replaced ?? 0,
     });
     team = new Team({ ...options, port: await portFor(options) }, own.pool, socket);

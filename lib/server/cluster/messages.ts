@@ -1,4 +1,5 @@
 // What the processes of a server tell each other.
+import type { AllStatistics } from '../protocol/statistics.ts';
 import type { DeviceState } from '../devices.ts';
 import type { TakenServerOptions } from '../options.ts';
 
@@ -10,10 +11,11 @@ export type Order =
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop' };
 
-/** What a worker reports: its metrics, as prom-client has them as JSON, and its devices. */
+/** What a worker reports: its metrics, as prom-client has them as JSON, its devices, and statistics of its models. */
 export interface WorkerReport {
   readonly metrics: readonly object[];
   readonly devices: readonly DeviceState[];
+  readonly statistics: AllStatistics;
 }
 
 /** From a worker: it takes orders (those that come before its code is loaded are lost), and what came of them. */

@@ -1,6 +1,7 @@
 // A process that answers inferences on the port that it shares with others. Ends with the one that started it.
 import { run, type Running } from '../app.ts';
 import { stateOfDevices } from '../devices.ts';
+import { letHeapGrow } from '../heap.ts';
 import type { News, Order } from './messages.ts';
 
 let running: Promise<Running> | undefined;
@@ -20,8 +21,8 @@ async function start({ options, socket }: Order & { readonly kind: 'start' }): P
 }
 
 async function report(id: number): Promise<void> {
-  const { metrics, pool } = await (running as Promise<Running>);
-  tell({ kind: 'report', id, report: { metrics: await metrics.json(), devices: stateOfDevices(pool) } });
+  const { metrics, pool, statistics } = await (running as Promise<Running>);
+  tell({ kind: 'report', id, report: { metrics: await metrics.json(), devices: stateOfDevices(pool), statistics: statistics.all() } });
 }
 
 async function stop(): Promise<void> {
@@ -42,4 +43,5 @@ process.once('disconnect', () => { void stop(); });
 // Signals reach all processes of a terminal: the first one tells the others to stop.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 
+letHeapGrow();
 tell({ kind: 'ready' });

@@ -8,12 +8,16 @@ import { answerOf, RequestError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { requireInputs, type Model } from '../models/model.ts';
 import { writeResponse, type RequestReader } from './messages.ts';
+import type { AllStatistics, Statistics } from './statistics.ts';
 
 /** What inferences need. */
 export interface InferenceServer {
   readonly pool: DevicePool;
   readonly models: ReadonlyMap<string, Model>;
   readonly metrics: Metrics;
+  readonly statistics: Statistics;
+  /** Those of all processes. */
+  readonly allStatistics: () => Promise<readonly AllStatistics[]>;
   readonly reader: RequestReader;
   /** Milliseconds for a request at most. */
   readonly requestTimeout: number;
@@ -54,14 +58,19 @@ export async function infer(
     requireInputs(model, call);
     const deadline = Math.min(call.timeout ?? server.requestTimeout, server.requestTimeout);
     const queued = { priority: call.priority, deadline, departure };
-    const made = await model.infer(call, { pool: server.pool, mostWork: server.maxWork, queued });
-    const { headerLength, parts, byteLength } = writeResponse({ name: model.name, version: modelVersion }, call, made);
-    server.metrics.request(model.name, 'ok', (performance.now() - began) / 1000);
+    const outputs = await model.infer(call, { pool: server.pool, mostWork: server.maxWork, queued });
+    const made = performance.now();
+    const { headerLength, parts, byteLength } = writeResponse({ name: model.name, version: modelVersion }, call, outputs);
+    const ended = performance.now();
+    server.metrics.request(model.name, 'ok', (ended - began) / 1000);
+    server.statistics.succeeded(model.name, { began, made, ended }, departure);
     const headers = headerLength === undefined ? { 'content-type': 'application/json', 'content-length': byteLength }
       : { 'content-type': 'application/octet-stream', 'inference-header-content-length': headerLength, 'content-length': byteLength };
     return { headers, parts };
   } catch (error) {
-    server.metrics.request(model.name, 'error', (performance.now() - began) / 1000);
+    const spent = performance.now() - began;
+    server.metrics.request(model.name, 'error', spent / 1000);
+    server.statistics.failed(model.name, spent);
     throw error;
   }
 }

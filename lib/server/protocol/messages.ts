@@ -72,6 +72,11 @@ function headerLengthOf(text: string | undefined, total: number): number {
   throw new RequestError(400, `Inference-Header-Content-Length must be a whole number of at most ${total}, the length of the body`);
 }
 
+function refuseSharedMemory(parameters: Fields, what: string): void {
+  if (parameters['shared_memory_region'] === undefined) return;
+  throw new RequestError(400, `${what}: shared memory is not supported; send tensors with the request`);
+}
+
 /** An input as the JSON part describes it. */
 interface DescribedInput extends Pick<Tensor, 'name' | 'datatype' | 'shape'> {
   readonly count: number;
@@ -86,7 +91,8 @@ function describedInput(value: unknown): DescribedInput {
   const { datatype, shape, data } = fields;
   if (!isDatatype(datatype)) throw new RequestError(400, `input '${name}': datatype must be one of ${datatypes.join(', ')}`);
   const count = elementsOf(shape, name);
-  const size = fieldsOf(fields['parameters'], `input '${name}': parameters`)['binary_data_size'];
+  const { binary_data_size: size, ...others } = fieldsOf(fields['parameters'], `input '${name}': parameters`);
+  refuseSharedMemory(others, `input '${name}'`);
   if (size !== undefined && data !== undefined) throw new RequestError(400, `input '${name}' has both data and binary_data_size`);
   const bytes = size === undefined ? undefined : sizeOf(size, `input '${name}': binary_data_size`);
   return { name, datatype, shape: shape as number[], count, bytes, data };
@@ -114,7 +120,8 @@ function readOutputs(value: unknown, binary: boolean): ReadonlyMap<string, boole
   for (const each of listOf(value, 'outputs')) {
     const fields = fieldsOf(each, 'an output');
     const name = nameOf(fields, 'an output');
-    const { binary_data: own = binary, classification } = fieldsOf(fields['parameters'], `output '${name}': parameters`);
+    const { binary_data: own = binary, classification, ...others } = fieldsOf(fields['parameters'], `output '${name}': parameters`);
+    refuseSharedMemory(others, `output '${name}'`);
     if (typeof own !== 'boolean') throw new RequestError(400, `output '${name}': binary_data must be true or false`);
     if (classification !== undefined) throw new RequestError(400, `output '${name}': classification is not supported`);
     outputs.set(name, own);
