@@ -51,6 +51,7 @@ export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
   if (error instanceof WarploomError || (typeof code === 'string' && code.startsWith('ERR_WARPLOOM_'))) {
     switch (code as ErrorCode) {
       case 'ERR_WARPLOOM_INVALID_ARGUMENT':
+      case 'ERR_WARPLOOM_UNSUPPORTED':
       case 'ERR_WARPLOOM_DAMAGED_FILE': return ExitCode.usage;
       case 'ERR_WARPLOOM_UNAVAILABLE':
       case 'ERR_WARPLOOM_NOT_COMPILED':

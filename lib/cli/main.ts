@@ -3,8 +3,9 @@ import { logTo } from '../core/log.ts';
 import { didYouMean } from '../core/similar.ts';
 import { ExitCode, exitCodeOf, UsageError, type Command } from './command.ts';
 import { commands } from './commands.ts';
+import { fitHelp } from './help-text.ts';
 import { commonHelp, looseFlags } from './options.ts';
-import { Terminal, type Streams } from './terminal.ts';
+import { columnsOf, Terminal, type Streams } from './terminal.ts';
 
 const environment = `Environment
   WARPLOOM_BACKEND     cuda, cpu or simt: what auto stands for
@@ -29,9 +30,9 @@ Exit codes: 0 success; 1 failure; 2 invalid flags, job file or input; 3 device u
 out of memory; 130 interrupted (run again to resume).
 `;
 
-async function writeVersion({ out }: Streams): Promise<ExitCode> {
+async function writeVersion({ out }: Streams, isJson: boolean): Promise<ExitCode> {
   const { version } = await import('../core/version.ts');
-  out.write(`${version}\n`);
+  out.write(`${isJson ? JSON.stringify({ version }) : version}\n`);
   return ExitCode.ok;
 }
 
@@ -47,7 +48,8 @@ async function runCommandLine(command: Command, argv: string[], streams: Streams
   const isPassedOn = command.passesOn?.(argv) === true;
   const manner = looseFlags(argv, command.options);
   if (isPassedOn ? argv[0] === '--help' || argv[0] === '-h' : manner.help) {
-    streams.out.write(`${command.help}${isPassedOn || command.passesOn?.(['']) === true ? '' : `\n${commonHelp}`}`);
+    const whole = `${command.help}${isPassedOn || command.passesOn?.(['']) === true ? '' : `\n${commonHelp}`}`;
+    streams.out.write(fitHelp(whole, columnsOf(streams.out)));
     return ExitCode.ok;
   }
   const terminal = new Terminal(streams, isPassedOn ? {} : manner);
@@ -72,10 +74,10 @@ export async function main(argv: readonly string[], streams: Streams): Promise<E
   const [name, ...rest] = argv;
   const isHelp = name === '--help' || name === '-h' || name === 'help';
   if (name === undefined || (isHelp && rest[0] === undefined)) {
-    streams.out.write(helpOf(list));
+    streams.out.write(fitHelp(helpOf(list), columnsOf(streams.out)));
     return name === undefined ? ExitCode.usage : ExitCode.ok;
   }
-  if (name === '--version' || name === '-v' || name === 'version') return writeVersion(streams);
+  if (name === '--version' || name === '-v' || name === 'version') return writeVersion(streams, rest.includes('--json'));
   const wanted = isHelp ? rest[0] ?? '' : name;
   const command = list.find((c) => c.name === wanted);
   if (command === undefined) {

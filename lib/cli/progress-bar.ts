@@ -19,8 +19,9 @@ export class ProgressBar {
   readonly #stream: Output;
   readonly #silent: boolean;
   readonly #now: () => number;
-  /** When the present name began. */
+  /** When the present work began, and how much of it had been done before. */
   #start = 0;
+  #before = 0;
   #name: string | undefined;
   /** When something was drawn; undefined when nothing stands there. */
   #drawn: number | undefined;
@@ -34,17 +35,15 @@ export class ProgressBar {
     this.#said = now();
   }
 
-  /** Redraws at most ten times a second, and always at the end. */
-  update(name: string, done: number, total: number): void {
+  /** Redraws at most ten times a second, and always at the end. The time left is that of the same work, by default of the same name. */
+  update(name: string, done: number, total: number, work = name): void {
     if (this.#silent || !(total > 0)) return;
     const now = this.#now();
-    const isNew = name !== this.#name;
-    if (isNew) {
-      this.#name = name;
-      this.#start = now;
-    }
     const share = Math.min(1, Math.max(0, done / total));
-    const left = share > 0.01 && share < 1 ? Math.round(((now - this.#start) / 1000) * (1 / share - 1)) : NaN;
+    const isNew = work !== this.#name;
+    if (isNew) [this.#name, this.#start, this.#before] = [work, now, share];
+    const made = share - this.#before;
+    const left = made > 0.01 && share < 1 ? Math.round(((now - this.#start) / 1000) * ((1 - share) / made)) : NaN;
     const clock = Number.isNaN(left) ? '' : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')} left`;
     if (this.#stream.isTTY !== true) {
       if (now - this.#said < pause) return;

@@ -9,17 +9,17 @@ import { runJob, type Shard } from '../jobs/runner.ts';
 import {
   backendNames, choiceFlag, ExitCode, integerFlag, parseFlags, UsageError, type Command, type CommandContext, type Options,
 } from './command.ts';
-import { readInput } from './standard-input.ts';
+import { readInputText } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
 import { resultTable, watcher } from './watch.ts';
 
 /** A job from standard input; its paths are relative to the working folder. */
 async function jobFromInput(context: CommandContext): Promise<object> {
-  const text = String(await readInput(context));
+  const text = await readInputText(context);
   try {
     return JSON.parse(text) as object;
   } catch (error) {
-    throw new UsageError(`standard input is not a JSON job: ${(error as Error).message}`);
+    throw new UsageError(`standard input is not a JSON job: ${text.trim() === '' ? 'it is empty' : (error as Error).message}`);
   }
 }
 

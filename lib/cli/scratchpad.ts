@@ -9,7 +9,7 @@ import { planSvg } from './scratchpad-svg.ts';
 import type { KernelReport, ScratchpadReport } from '../scratchpad/report.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
 import { launch } from './scratchpad-launch.ts';
-import { readInput } from './standard-input.ts';
+import { readInputText } from './standard-input.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -180,7 +180,7 @@ that cannot be read.
     const [path] = positionals;
     if (path === undefined || positionals.length !== 1) throw new UsageError('name one source file');
     requireDistinct([path, values.out, values.report, values.svg]);
-    const source = path === '-' ? String(await readInput(context)) : await readText(path);
+    const source = path === '-' ? await readInputText(context) : await readText(path);
     const isPtx = path === '-' ? /^\s*\.version\s/m.test(source) : path.endsWith('.ptx');
     if (isPtx && nvccOptions.length > 0) throw new UsageError('options for nvcc apply to CUDA files');
     if (values.check === true && values.out?.endsWith('.cubin') === true) {

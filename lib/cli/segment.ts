@@ -29,7 +29,8 @@ export const segmentCommand: Command = {
   summary: 'find objects in an image or a volume by an active contour without edges',
   help: `Usage: warploom segment IN -o MASK [options]
 
-Divides the image into two regions, each close to its mean, with a short border between them (Chan and Vese): it minimises
+Divides the image into two regions, each close to its mean, with a short border between them
+(Chan and Vese): it minimises
   mu length + nu area inside + lambda1 Σ_inside (f - c1)² + lambda2 Σ_outside (f - c2)²
 Objects need no sharp edges; the length term suppresses noise.
 

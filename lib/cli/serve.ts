@@ -41,8 +41,8 @@ Answers requests by the Open Inference Protocol v2 with binary tensors, which cl
 speak, and runs jobs that are submitted to it. GET /v2 lists the models, GET /openapi.json describes all paths,
 GET /metrics is for Prometheus. It stops on SIGINT or SIGTERM, after answering the requests that it has.
 
-  curl localhost:8000/v2/models/scan/infer -d '{"inputs": [{"name": "values", "datatype": "FP64", "shape": [3],
-    "data": [1, 2, 3]}]}'
+  curl localhost:8000/v2/models/scan/infer -d '{"inputs":
+    [{"name": "values", "datatype": "FP64", "shape": [3], "data": [1, 2, 3]}]}'
 
   --host ADDRESS     address to listen on (default 127.0.0.1: this machine only)
   --port N           default 8000; 0: any free port

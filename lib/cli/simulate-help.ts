@@ -57,8 +57,9 @@ In one dimension, three equations have implementations of their own, which are f
 
       --n N              points of the domain, at least 3 (heat) or 5
       --dx D, --length L spacing of the points, or length of the domain (default 1; ks: required)
-      --time, --steps, --snapshots, --precision, --backend, --out as above; results go to DIR itself: result.zarr,
-                         profile.svg, space-time.svg and a checkpoint
+      --time, --steps, --snapshots, --precision, --backend, --out
+                         as above; results go to DIR itself: result.zarr, profile.svg, space-time.svg
+                         and a checkpoint
       --initial I        heat: parabola, ramp, cosine:mode=3; ks: paper, noise:seed=1, mode:waves=3;
                          euler: sod, wave, wave:waves=2; or a .npy file with the state
       --boundary B       periodic, reflective, dirichlet (dirichlet:20 holds 20), outflow
@@ -71,8 +72,9 @@ In one dimension, three equations have implementations of their own, which are f
       --warn             warn about an unstable time step instead of rejecting it
 
 Examples
-  warploom simulate gray-scott --shape 256,256 --dt 1 --steps 5000 --set F=0.03 --set k=0.062 --set Du=0.16 \\
-    --set Dv=0.08 --initial u=1 --initial 'v=(x, y) => Math.hypot(x - 128, y - 128) < 9 ? 0.25 : 0' --film v -o spots
+  warploom simulate gray-scott --shape 256,256 --dt 1 --steps 5000 --set F=0.03 --set k=0.062 \\
+    --set Du=0.16 --set Dv=0.08 --initial u=1 --film v -o spots \\
+    --initial 'v=(x, y) => Math.hypot(x - 128, y - 128) < 9 ? 0.25 : 0'
   warploom simulate euler --n 1026 --cfl 0.4 --initial sod --boundary dirichlet --time 0.2 -o sod
   warploom simulate heat --n 501 --fourier 0.4 --initial ramp --time 0.05 -o rod
   warploom simulate ks --n 1024 --dx 0.5 --dt 0.005 --initial noise:seed=1 --time 200 -o flame

@@ -1,6 +1,6 @@
 // Standard input in the place of a file: the name -.
 import { join } from 'node:path';
-import { inTemporaryFolder, writeFileAtomic } from '../core/files.ts';
+import { inTemporaryFolder, withoutMark, writeFileAtomic } from '../core/files.ts';
 import { UsageError, type CommandContext } from './command.ts';
 
 /** All of standard input, which one operand of a command may stand for. */
@@ -22,6 +22,9 @@ export async function readInput({ in: source = process.stdin, signal }: CommandC
   signal.throwIfAborted();
   return Buffer.concat(parts);
 }
+
+/** The text of standard input. */
+export const readInputText = async (context: CommandContext): Promise<string> => withoutMark(String(await readInput(context)));
 
 /**
  * Runs `use` with a function that gives the path of a file that holds what a name stands for: of - a copy of standard input, which is

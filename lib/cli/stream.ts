@@ -2,11 +2,12 @@
 import { basename } from 'node:path';
 import { readText, writeFileAtomic } from '../core/files.ts';
 import { elementAt, required } from '../core/known.ts';
+import { didYouMean } from '../core/similar.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import { coreBars } from '../stream/pictures/core-bars.ts';
 import * as stream from '../stream/index.ts';
 import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command } from './command.ts';
-import { readInput } from './standard-input.ts';
+import { readInputText } from './standard-input.ts';
 import { compiled, costsOf, elaborated, flags, inputOf, measured, show, stopOf, type Job } from './stream-job.ts';
 import { run, tune } from './stream-run.ts';
 
@@ -187,14 +188,16 @@ Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or file
     const [name, ...paths] = positionals;
     const action = Object.hasOwn(actions, name ?? '') ? required(actions[required(name)]) : undefined;
     if (action === undefined || paths.length === 0) {
-      throw new UsageError('name an action (check, graph, profile, schedule, tune, run) and a program');
+      const known = Object.keys(actions);
+      if (action !== undefined || name === undefined) throw new UsageError(`name an action (${known.join(', ')}) and a program`);
+      throw new UsageError(`there is no action '${name}'; ${didYouMean(name, known, `there are ${known.join(', ')}`)}`);
     }
     if (paths.indexOf('-') !== paths.lastIndexOf('-')) throw new UsageError('only one file can come from standard input');
     if (paths.includes('-') && values.stream === true) {
       throw new UsageError('--stream reads items from standard input, which cannot be the program too');
     }
     const files = await Promise.all(paths.map(async (path) =>
-      (path === '-' ? { name: 'standard input', text: String(await readInput(context)) } : { name: path, text: await readText(path) })));
+      (path === '-' ? { name: 'standard input', text: await readInputText(context) } : { name: path, text: await readText(path) })));
     const seconds = numberFlag('timeout', values.timeout);
     if (seconds !== undefined && !(seconds > 0 && seconds <= 2e6)) throw new UsageError('--timeout takes seconds from above 0 to 2000000');
     return action({ begin, timeout: seconds === undefined ? undefined : 1000 * seconds, files, values, context });

@@ -34,6 +34,9 @@ function coloured({ isTTY }: Output, env: NonNullable<Streams['env']>, refused: 
   return none === '' && isTTY === true && term !== 'dumb';
 }
 
+/** The characters in a line of a terminal; as many as wanted elsewhere. */
+export const columnsOf = ({ isTTY, columns = 0 }: Output): number => (isTTY === true && columns > 0 ? columns : Infinity);
+
 /** What commands write to. */
 export class Terminal implements Streams {
   readonly in?: Readable;
@@ -75,8 +78,7 @@ export class Terminal implements Streams {
 
   /** A table that fits into the terminal; whole where standard output is none. */
   table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-    const { isTTY, columns } = this.out;
-    return formatTable(headings, rows, isTTY === true && columns !== undefined && columns > 0 ? columns : Infinity);
+    return formatTable(headings, rows, columnsOf(this.out));
   }
 
   /** Coloured text, if the stream that it is for takes colours. */

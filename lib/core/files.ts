@@ -46,9 +46,12 @@ export function readBytes(path: string): Promise<Buffer> {
   return withFile('read', path, () => readFile(path));
 }
 
-/** A whole file of UTF-8 text. */
-export function readText(path: string): Promise<string> {
-  return withFile('read', path, () => readFile(path, 'utf8'));
+/** Text without the mark that some editors put before UTF-8. */
+export const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
+
+/** A whole file of UTF-8 text, without a byte order mark. */
+export async function readText(path: string): Promise<string> {
+  return withoutMark(await withFile('read', path, () => readFile(path, 'utf8')));
 }
 
 /** Synchronous {@link readBytes}, for what is needed to load the library. */

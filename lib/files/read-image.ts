@@ -86,7 +86,8 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   const name = typeof source === 'string' ? source : 'source';
   const format = checked.format ?? formatOfBytes(bytes);
   if (format === undefined) {
-    throw unsupported(name, 'not PNG, JPEG, WebP, TIFF, NIfTI, DICOM or .npy (for raw samples, give format: "raw" and their layout)');
+    throw unsupported(name, 'not PNG, JPEG, WebP, TIFF, NIfTI, DICOM or .npy '
+      + '(raw samples need their layout: format "raw", on the command line --raw)');
   }
   return shown(await readers[format]({ bytes, name, options: checked }));
 }

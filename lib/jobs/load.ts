@@ -103,7 +103,7 @@ async function readJob(file: string): Promise<Source> {
     const { message } = error as Error;
     const at = /position (\d+)/.exec(message)?.[1];
     const line = at === undefined || message.includes('line ') ? '' : ` (line ${lineAt(text, Number(at))})`;
-    throw refusal(file, 'a readable JSON job file', `${message}${line}`, { cause: error });
+    throw refusal(file, 'a job as JSON', text.trim() === '' ? 'an empty file' : `${message}${line}`, { cause: error });
   }
 }
 

@@ -7,7 +7,7 @@ import { refusal, UnavailableError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { programText } from '../kernel/text.ts';
 import { axisNames, type Rules } from './boundary.ts';
-import { programOf } from './compile/memo.ts';
+import { programOf, remembered } from './compile/memo.ts';
 import type { StencilProgram, Target } from './compile/stages.ts';
 import { InterpreterEngine } from './engines/interpreter.ts';
 import { JavaScriptEngine } from './engines/javascript.ts';
@@ -25,7 +25,8 @@ export function inspectEquation(
   const made = programOf(equation, { spacing, rules, origin: spacing.map(() => 0), precision: precision === 'float32'
     ? 'f32' : 'f64', isAdaptive: equation.definition.speed !== undefined || equation.definition.diffusivity !== undefined });
   return {
-    reach: made.reach, stages: made.stages.length, leastShape: made.leastCells, program: programText(made.program),
+    reach: made.reach, stages: made.stages.length, leastShape: made.leastCells,
+    program: remembered(made, ['text'], () => programText(made.program)),
     reads: made.stages.map(({ point: { inputs } }) => inputs.flatMap((input) => (input.kind === 'y' || input.kind === 'c'
       ? [{ name: elementAt(input.kind === 'y' ? equation.fields : equation.coefficients, input.index), offset: input.offset }] : []))),
   };

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { commands } from '../../lib/cli/commands.ts';
 import { aboutOption, completionScript } from '../../lib/cli/completion.ts';
+import { fitHelp } from '../../lib/cli/help-text.ts';
 import { main } from '../../lib/cli/main.ts';
 import { choiceFlag, commonHelp, commonOptions, parseFlags, UsageError, type Options } from '../../lib/cli/options.ts';
 import { ProgressBar } from '../../lib/cli/progress-bar.ts';
@@ -59,6 +60,7 @@ describe('the manners of all commands', () => {
     match((await run(['zzzzzzz'])).err, /there are info, doctor, run, /);
     equal((await run(['help', 'denoise'])).out, (await run(['denoise', '--help'])).out);
     equal((await run(['version'])).out, (await run(['--version'])).out);
+    equal((JSON.parse((await run(['version', '--json'])).out) as { version: string }).version, (await run(['version'])).out.trim());
     match((await run(['--help'])).out, /WARPLOOM_BACKEND.*NODE_DEBUG=warploom/s);
   });
 
@@ -110,8 +112,30 @@ describe('the manners of all commands', () => {
       bar.clear();
       return String(err.read() ?? '');
     };
-    equal(lines(false), 'job/all: 23 %  0:33 left\njob/all: 46 %  0:24 left\njob/all: 69 %  0:14 left\njob/all: 92 %  0:04 left\n');
+    equal(lines(false), 'job/all: 23 %  0:35 left\njob/all: 46 %  0:24 left\njob/all: 69 %  0:14 left\njob/all: 92 %  0:04 left\n');
     equal(lines(true), '');
+    // Of a sweep, the name changes with every item that ends: the time that is left does not begin anew.
+    const err = new PassThrough();
+    time = 0;
+    const bar = new ProgressBar(err, { now: () => time });
+    for (let done = 20; done <= 60; done += 20, time += 20_000) bar.update(`sweep: ${done} of 100`, done, 100, 'sweep');
+    equal(String(err.read()), 'sweep: 40 of 100: 40 %  1:00 left\nsweep: 60 of 100: 60 %  0:40 left\n');
+  });
+
+  it('help texts have at most 100 characters in a line, or as many as the terminal, and the same words', () => {
+    const words = (text: string): string => text.replace(/ \\\n/g, ' ').replace(/\s+/g, ' ');
+    for (const { name, help } of commands()) {
+      for (const columns of [Infinity, 80]) {
+        const fitted = fitHelp(`${help}${commonHelp}`, columns);
+        equal(words(fitted), words(`${help}${commonHelp}`));
+        for (const line of fitted.split('\n')) ok(line.length <= Math.min(100, columns) || (columns < 100 && /['"{}]|=>|^ +ssh/.test(line)), `${name}: ${line}`);
+      }
+    }
+    equal(fitHelp('Usage: a\n\n  -x, --xx N   some words that go\n               on\n- a list\n  warploom run it --again', 40),
+      'Usage: a\n\n  -x, --xx N   some words that go on\n- a list\n  warploom run it --again'.replace(' on\n', '\n               on\n'));
+    equal(fitHelp('  warploom run job.json --again --backend cpu', 30), '  warploom run job.json \\\n    --again --backend cpu');
+    equal(fitHelp('  -x, --xx N   some words that go on and on\n               and on', 40),
+      '  -x, --xx N   some words that go on and\n               on and on');
   });
 
   it('notes keep quiet with -q, and results are JSON with --json', () => {
@@ -213,6 +237,9 @@ describe('standard input, dry runs and verbose runs', function () {
     equal(ran.printed, '3\n3\n');
     match((await piped(['stream', 'check', '-'], program.replace('pop()', 'pup()'))).err, /standard input:1/);
     match((await piped(['run', '-'], '{')).err, /standard input is not a JSON job/);
+    match((await piped(['run', '-'], ' \r\n')).err, /standard input is not a JSON job: it is empty/);
+    equal((await piped(['stream', 'check', '-', '--json'], `\ufeff${program.replaceAll(' ', '\r\n')}`)).code, 0);
+    match((await piped(['stream', 'chek', '-'], program)).err, /there is no action 'chek'; did you mean 'check'\?/);
   });
 
   it('-o - is standard output: an image in the format of the input or another, and a solution; what is said goes to standard error', async () => {
@@ -253,10 +280,11 @@ describe('standard input, dry runs and verbose runs', function () {
     deepStrictEqual((await dry()).map(({ item, will, kind }) => [item, will, kind]),
       [['diffusivity=1', 'run', 'heat-adi'], ['diffusivity=2', 'run', 'heat-adi']]);
     await rejects(readdir(results), /ENOENT/);
-    equal((await piped(['run', '-', '--results', results], job)).code, 0);
+    equal((await piped(['run', '-', '--results', results], `\ufeff${job.replaceAll(',', ',\r\n')}`)).code, 0);
     deepStrictEqual((await dry()).map(({ will }) => will), ['skip, finished', 'skip, finished']);
     deepStrictEqual((await dry('--again')).map(({ will }) => will), ['run again', 'run again']);
     match((await piped(['run', '-', '--results', results, '--dry-run'], job)).out, /0 of 2 would run; nothing was written/);
+    equal((await piped(['run', '-', '--results', results], job)).err, 'dry: 2 items already finished, skipped (--again runs them again)\n');
     equal((await piped(['run', '-', '--dry-run'], job.replace('"dt":0.5', '"dt":-1'))).code, 2);
   });
 

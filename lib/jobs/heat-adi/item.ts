@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../../core/checkpoint.ts';
 import { choice, text, whole } from '../../core/checks.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
-import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
+import { isThere, readBytes, withoutMark, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { record } from '../../core/shapes.ts';
 import { version } from '../../core/version.ts';
@@ -28,7 +28,7 @@ async function readGrid(file: string): Promise<Grid> {
   const bytes = await readBytes(file);
   if (file.endsWith('.png')) return pngLuminance(bytes);
   if (file.endsWith('.json')) {
-    const raster = JSON.parse(bytes.toString('utf8')) as Partial<{ width: number; height: number; values: number[] }>;
+    const raster = JSON.parse(withoutMark(bytes.toString('utf8'))) as Partial<{ width: number; height: number; values: number[] }>;
     const { width, height, values } = raster;
     if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height) || values?.length !== required(width) * required(height)) {
       throw refusal('initial.file', 'a JSON raster with width, height and width*height values', file);
