@@ -27,44 +27,45 @@ const runtimeAxes = (dimensions: number): readonly number[] => [[2], [0, 2], [0,
 
 /** Nodes that a function of several rows may have: what its rows have in common is loaded and computed once. */
 const mostGrouped = 200;
-/** Planes that a level takes at a time where groups are planes: their neighbours stay in the nearest cache. */
-const batch = 4;
-
-/** The runtime's axis along which rows are grouped. */
-const groupAxis = ({ names: { dimensions } }: StencilProgram): number => [-1, 0, 1][dimensions - 1] ?? -1;
+/**
+ * Most rows of a function, side by side along the first axis, by dimensions: a level takes so many planes at a time, which are read once
+ * for all of them. In three dimensions planes are large.
+ */
+const mostRows = [1, 4, 2];
 
 /** Rows that the stages are compiled for at once: one, two or four. */
 export function groupOf(made: StencilProgram, target: Target): 1 | 2 | 4 {
   const least = Math.min(...made.stages.map(stageSize));
-  if (groupAxis(made) < 0 || isStaged(made, target) || 2 * least > mostGrouped) return 1;
-  return 4 * least <= mostGrouped ? 4 : 2;
+  const most = Math.min(required(mostRows[made.names.dimensions - 1]), Math.floor(mostGrouped / least));
+  if (isStaged(made, target) || most < 2) return 1;
+  return most >= 4 ? 4 : 2;
 }
 
 /** Planes that a level takes at a time. */
-export const batchOf = (made: StencilProgram, target: Target): number => (groupOf(made, target) > 1 && groupAxis(made) === 0 ? batch : 1);
+export const batchOf = (made: StencilProgram, target: Target): number =>
+  (groupOf(made, target) === 1 ? 1 : required(mostRows[made.names.dimensions - 1]));
 
 /** Whether a stage is compiled for several rows at once. */
 const isGrouped = (stage: Stage, rows: number): boolean => rows > 1 && rows * stageSize(stage) <= mostGrouped;
 
-/** Numbers of a cell from those around it: by rows from the row of the function. */
+/** Numbers of a cell from those around it: by planes from the row of the function. */
 function argumentsOf(row: RowFunction, made: StencilProgram, inputs: readonly Input[], by = 0): Expression[] {
   const reach = required(made.reach.at(-1));
-  const [onPlane, onRow] = [0, 1].map((axis) => (axis === groupAxis(made) ? by : 0)) as [number, number];
   return inputs.map((input): Expression => {
     switch (input.kind) {
       case 'y': case 'c': {
         const [plane, line, column] = ranked(input.offset, 0);
         const name = input.kind === 'y' ? 'y' : 'coefficient';
-        return row.read(`at.${name}(${input.index}, ${plane + onPlane}, ${line + onRow})`, reach + required(column));
+        return row.read(`at.${name}(${input.index}, ${plane + by}, ${line})`, reach + required(column));
       }
-      case 'u': return row.read(`at.start(${input.index}, ${onPlane}, ${onRow})`);
-      case 'a': return row.read(`at.sum(${input.index}, ${onPlane}, ${onRow})`);
+      case 'u': return row.read(`at.start(${input.index}, ${by})`);
+      case 'a': return row.read(`at.sum(${input.index}, ${by})`);
       default: return row.plain(input, undefined, by);
     }
   });
 }
 
-/** A stage of one row, or of several that lie side by side along the axis before the last. */
+/** A stage of one row, or of several that lie side by side along the first axis. */
 function stageRow(made: StencilProgram, target: Target, s: number, rows: 1 | 2 | 4): RowFunction {
   const row = new RowFunction(`${rows === 1 ? 'stage' : 'group'}_${s}`, made, target);
   const stage = required(made.stages[s]);
@@ -73,13 +74,12 @@ function stageRow(made: StencilProgram, target: Target, s: number, rows: 1 | 2 |
   const fields = made.names.fields.length;
   const writes: (() => void)[] = [];
   for (let by = 0; by < rows; by += 1) {
-    const own = [0, 1].map((axis) => (axis === groupAxis(made) ? by : 0)).join(', ');
     const numbers = shared?.numbers.map(({ component, side }) =>
       row.read(`at.made(${component}, ${Number(side === 'before')}, ${Number(side === 'beside')})`)) ?? [];
     const results = f.results.map((type) => row.local(type));
     row.call(f.name, [...numbers, ...argumentsOf(row, made, inputs, by)], results);
     results.forEach((result, i) => writes.push(() => {
-      row.write(i < fields ? `at.out(${i}, ${own})` : `at.sum_out(${i - fields}, ${own})`, get(result));
+      row.write(i < fields ? `at.out(${i}, ${by})` : `at.sum_out(${i - fields}, ${by})`, get(result));
     }));
   }
   for (const write of writes) write();
@@ -208,7 +208,7 @@ function constantsText(made: StencilProgram, target: Target, ghosts: readonly Gh
   const axes = runtimeAxes(names.dimensions);
   const isWhole = isStaged(made, target);
   const faces = stages.map((stage, s) => sharedOf(stage, s)?.common.f.results.length ?? 0);
-  const [group, axis] = [groupOf(made, target), groupAxis(made)];
+  const group = groupOf(made, target);
   const wraps = ranked(reach.map((_, axis) => isPeriodic(target, axis)), false);
   const periodic = target.rules.flatMap(([low], axis) => low.flatMap(({ kind }, field) =>
     (isWhole && kind === 'periodic' ? [`(field == ${field} && axis == ${axes[axis]})`] : [])));
@@ -220,7 +220,7 @@ function constantsText(made: StencilProgram, target: Target, ghosts: readonly Gh
     `  static constexpr int kInner[3] = ${list(ranked(reach.map((_, axis) => innerOf(ghosts, axis)), 0))};`,
     `  static constexpr bool kStaged = ${isWhole}, kLimited = ${made.limit !== undefined}, kChecksAll = ${checksAll(made)};`,
     `  static constexpr bool kWraps[3] = ${list(wraps)}, kPeriodic[3] = ${list(wraps.map((each) => each && !isWhole))};`,
-    `  static constexpr int kGroup = ${group}, kGroupAxis = ${axis}, kBatch = ${batchOf(made, target)};`,
+    `  static constexpr int kGroup = ${group}, kBatch = ${batchOf(made, target)};`,
     `  static constexpr bool groups(int s) { return ${which((s) => isGrouped(required(stages[s]), group))}; }`,
     `  static constexpr int kFaces = ${Math.max(0, ...faces)};`,
     `  static constexpr bool shares(int s) { return ${which((s) => required(faces[s]) > 0)}; }`,

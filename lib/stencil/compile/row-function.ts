@@ -80,11 +80,11 @@ export class RowFunction {
     return get(place);
   }
 
-  /** `by`: rows from the first of a group. */
+  /** `by`: planes from the first of a group. */
   #index(axis: number, by: number): Expression {
     const first = get(required(this.#indices[axis]));
     if (axis === this.#indices.length - 1) return exact('add', first, get(this.#column));
-    return by > 0 && axis === this.#indices.length - 2 ? exact('add', first, i32(by)) : first;
+    return by > 0 && axis === 0 ? exact('add', first, i32(by)) : first;
   }
 
   /** The function: its body for every column, between `before` and the results. */

@@ -189,20 +189,20 @@ class Blocked {
     }
   }
 
-  /// How many rows or planes are computed together from here on: all are wanted, and their places follow each other.
-  int together(int at, int axis, int i, int end) const {
+  /// How many planes are computed together from here on: all are wanted, and their places follow each other.
+  int together(int at, int plane, int end) const {
     const int all = S::kGroup;
-    if (S::kGroupAxis != axis || at == 0 || i + all > end || !S::groups(stage_of(at))) return 1;
+    if (at == 0 || plane + all > end || !S::groups(stage_of(at))) return 1;
     const Level& level = levels_[at];
-    const bool fits = i >= level.low[axis] && i + all <= level.high[axis];
-    return fits && index_of(axis, i) + all - 1 == index_of(axis, i + all - 1) ? all : 1;
+    const bool fits = plane >= level.low[0] && plane + all <= level.high[0];
+    return fits && index_of(0, plane) + all - 1 == index_of(0, plane + all - 1) ? all : 1;
   }
 
   void advance_level(int at, int first) {
     Level& level = levels_[at];
     const int end = first + S::kBatch;
     for (int plane = first, planes; plane < end; plane += planes) {
-      planes = together(at, 0, plane, end);
+      planes = together(at, plane, end);
       if (is_inside(level, plane)) {
         for (int i = 0; i < planes && at < count_; ++i) {
           if (at > 0 || !direct_) take(level.y, plane + i);
@@ -280,17 +280,16 @@ class Blocked {
       if (plane == level.low[0]) share(at, plane - 1);
       share(at, plane);
     }
-    for (int row = level.low[1], rows; row < level.high[1]; row += rows) {
-      rows = together(at, 1, row, level.high[1]);
+    for (int row = level.low[1]; row < level.high[1]; ++row) {
       each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
         const int before = at < count_ && column == level.low[2] ? (column - base_column_) % kVector : 0;
         const bool rounds = at < count_ && column + count == level.high[2];
         const int i[3] = {index_of(0, plane), index_of(1, row), index - before};
         const int all = rounds ? (before + count + kVector - 1) / kVector * kVector : before + count;
         const Place<Blocked> place{*this, at, plane, row, column - before};
-        if (planes * rows > 1) S::group(stage, place, all, i, grid_.n, level.q);
+        if (planes > 1) S::group(stage, place, all, i, grid_.n, level.q);
         else S::stage(stage, place, all, i, grid_.n, level.q);
-        for (int by = 0; by < planes * rows; ++by) look(at, plane + (planes > 1 ? by : 0), row + (rows > 1 ? by : 0), column, count);
+        for (int by = 0; by < planes; ++by) look(at, plane + by, row, column, count);
       });
     }
   }

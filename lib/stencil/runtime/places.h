@@ -17,23 +17,23 @@ struct Place {
     const auto& from = all.levels_[level - 1];
     return all.y_cell(from, field, plane + by_plane, row + by_row, column - S::kReach[2]);
   }
-  const Real* start(int field, int by_plane, int by_row) const {
+  const Real* start(int field, int by_plane) const {
     if constexpr (S::kStaged) return (const Real*)all.pass_.start + all.inside(field, plane, row, column);
     const auto& from = all.levels_[(level - 1) / B::kStages * B::kStages];
-    return all.y_cell(from, field, plane + by_plane, row + by_row, column);
+    return all.y_cell(from, field, plane + by_plane, row, column);
   }
-  const Real* sum(int field, int by_plane, int by_row) const {
+  const Real* sum(int field, int by_plane) const {
     if constexpr (S::kStaged) return (const Real*)all.pass_.sum + all.inside(field, plane, row, column);
     const auto& from = all.levels_[(level - 1) / B::kStages * B::kStages + B::Kept::sum_phase((level - 1) % B::kStages)];
-    return all.sum_cell(from, field, plane + by_plane, row + by_row, column);
+    return all.sum_cell(from, field, plane + by_plane, row, column);
   }
-  Real* sum_out(int field, int by_plane, int by_row) const {
+  Real* sum_out(int field, int by_plane) const {
     if constexpr (S::kStaged) return (Real*)all.pass_.sum_to + all.inside(field, plane, row, column);
-    return all.sum_cell(all.levels_[level], field, plane + by_plane, row + by_row, column);
+    return all.sum_cell(all.levels_[level], field, plane + by_plane, row, column);
   }
-  Real* out(int field, int by_plane = 0, int by_row = 0) const {
-    if (level == all.count_) return (Real*)all.pass_.to + all.inside(field, plane + by_plane, row + by_row, column);
-    return all.y_cell(all.levels_[level], field, plane + by_plane, row + by_row, column);
+  Real* out(int field, int by_plane = 0) const {
+    if (level == all.count_) return (Real*)all.pass_.to + all.inside(field, plane + by_plane, row, column);
+    return all.y_cell(all.levels_[level], field, plane + by_plane, row, column);
   }
   const Real* coefficient(int index, int by_plane, int by_row) const {
     return all.coefficient(index, plane + by_plane, row + by_row, column);
