@@ -103,10 +103,10 @@ export const hllc = (l: Gas, r: Gas, axis: Axis, gamma: number): Gas => {
     parts(w[2].length, (i) => (i === axis ? (isBetween ? middle : u) : w[2][i]))], isBetween ? star : e, axis);
 };
 
-/** Whether U + k F / s has density and pressure above 0, for s > 0. */
-export const isGas = (q: Gas, f: Gas, k: number, s: number): boolean => {
-  const rho = s * q[0] + k * f[0];
+/** Whether U + k F has density and pressure above 0. */
+export const isGas = (q: Gas, f: Gas, k: number): boolean => {
+  const rho = q[0] + k * f[0];
   // Both before the answer: there is no branch then.
-  const [energies, momenta] = [2 * rho * (s * q[1] + k * f[1]), square(parts(q[2].length, (i) => s * q[2][i] + k * f[2][i]))];
+  const [energies, momenta] = [2 * rho * (q[1] + k * f[1]), square(parts(q[2].length, (i) => q[2][i] + k * f[2][i]))];
   return rho > 0 && energies > momenta;
 };

@@ -19,16 +19,22 @@ const slope = (before: number, own: number, next: number): number => {
 const slopes = (before: Gas, own: Gas, next: Gas): Gas => [slope(before[0], own[0], next[0]), slope(before[1], own[1], next[1]),
   parts(own[2].length, (i) => slope(before[2][i], own[2][i], next[2][i]))];
 
-/** The share of the cell that waves cross in a step, along all axes. */
-export const crossing = (w: Gas, c: number, ratios: PerAxis<number>): number =>
-  total(parts(ratios.length, (i) => ratios[i] * (Math.abs(w[2][i]) + c)));
-
 /**
- * Whether U ± F · 2 dt / dx over the share of the axis in the cell's CFL number is admissible. If it is in both cells of every face, a
- * step is a mean of admissible states (Hu, Adams and Shu, J. Comput. Phys. 242 (2013)).
+ * By axis: 2 dt / dx over the share of the axis in the cell's CFL number. If U ± this · F is admissible in both cells of every face, a step
+ * is a mean of admissible states (Hu, Adams and Shu, J. Comput. Phys. 242 (2013)).
  */
-export const isSafe = (q: Gas, w: Gas, c: number, flux: Gas, crossed: number, axis: Axis): boolean =>
-  isGas(q, flux, crossed, Math.abs(w[2][axis]) + c);
+export const leaps = (w: Gas, c: number, ratios: PerAxis<number>): PerAxis<number> => {
+  const n: number = ratios.length;
+  if (n === 1) return parts(1, () => 2 * ratios[0]);
+  const s = parts(n, (i) => Math.abs(w[2][i]) + c);
+  const crossed = 2 * total(parts(n, (i) => ratios[i] * s[i]));
+  if (n === 2) {
+    const scale = crossed * (1 / (s[0] * s[1]));
+    return parts(2, (i) => scale * (i === 0 ? s[1] : s[0]));
+  }
+  const xy = s[0] * s[1], scale = crossed * (1 / (xy * s[2]));
+  return [scale * (s[1] * s[2]), scale * (s[0] * s[2]), scale * xy];
+};
 
 /** The flux between the second and the third of four cells. */
 export const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma: number): Gas => {
@@ -38,9 +44,8 @@ export const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis,
   const [sa, sb] = [slopes(before, wa, wb), slopes(wa, wb, after)];
   const flux = hllc([wa[0] + sa[0], wa[1] + sa[1], parts(ratios.length, (i) => wa[2][i] + sa[2][i])],
     [wb[0] - sb[0], wb[1] - sb[1], parts(ratios.length, (i) => wb[2][i] - sb[2][i])], axis, gamma);
-  const [ka, kb] = [crossing(wa, ca, ratios), crossing(wb, cb, ratios)];
-  const [isSafeInA, isSafeInB] = [isSafe(a, wa, ca, flux, -2 * ka, axis), isSafe(b, wb, cb, flux, 2 * kb, axis)];
-  return isSafeInA && isSafeInB ? flux : hll(wa, wb, axis, gamma);
+  const [isGasInA, isGasInB] = [isGas(a, flux, -leaps(wa, ca, ratios)[axis]), isGas(b, flux, leaps(wb, cb, ratios)[axis])];
+  return isGasInA && isGasInB ? flux : hll(wa, wb, axis, gamma);
 };
 
 /** The state after a forward step; `ratios`: dt / dx along each axis; `flux`: between cells k and k + 1. */
@@ -69,5 +74,5 @@ export const mean = (before: number, now: number): number => 0.5 * (before + now
 /** Everything that a step calls. */
 export const functions = {
   parts, total, square, known, primitive, smaller, larger, energy, sound, physical, hll, pressureBound, hllc, isGas, slope, slopes,
-  crossing, isSafe, faceFlux, advanced, mean,
+  leaps, faceFlux, advanced, mean,
 };

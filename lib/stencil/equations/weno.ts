@@ -2,8 +2,8 @@
 // HLLC, and fluxes of first order where a density or pressure would fall below 0. R. Borges, M. Carmona, B. Costa and W. S. Don,
 // J. Comput. Phys. 227 (2008).
 import type { Reader } from '../types.ts';
-import { hll, hllc, known, parts, primitive, type Axis, type Gas, type PerAxis } from './gas.ts';
-import { advanced, crossing, functions as muscl, isSafe, type At } from './muscl.ts';
+import { hll, hllc, isGas, known, parts, primitive, type Axis, type Gas, type PerAxis } from './gas.ts';
+import { advanced, functions as muscl, leaps, type At } from './muscl.ts';
 
 /** The value at the face of the middle cell of five towards the last one, from means over the cells. */
 const wenoValue = (a: number, b: number, c: number, d: number, e: number): number => {
@@ -31,9 +31,8 @@ const wenoFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma:
   const [a, b, c, d, e, f] = [at(axis, k - 2), at(axis, k - 1), at(axis, k), at(axis, k + 1), at(axis, k + 2), at(axis, k + 3)];
   const [[wc, sc], [wd, sd]] = [known(c, gamma), known(d, gamma)];
   const flux = hllc(wenoState(a, b, c, d, e, wc, gamma), wenoState(f, e, d, c, b, wd, gamma), axis, gamma);
-  const [kc, kd] = [crossing(wc, sc, ratios), crossing(wd, sd, ratios)];
-  const [isSafeInC, isSafeInD] = [isSafe(c, wc, sc, flux, -2 * kc, axis), isSafe(d, wd, sd, flux, 2 * kd, axis)];
-  return isSafeInC && isSafeInD ? flux : hll(wc, wd, axis, gamma);
+  const [isGasInC, isGasInD] = [isGas(c, flux, -leaps(wc, sc, ratios)[axis]), isGas(d, flux, leaps(wd, sd, ratios)[axis])];
+  return isGasInC && isGasInD ? flux : hll(wc, wd, axis, gamma);
 };
 
 /** A share of the state at the beginning of the step, and one of the state after a forward step. */
