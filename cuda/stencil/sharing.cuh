@@ -31,13 +31,15 @@ struct SharingAgent {
     const int strips = (p.n[kLast] + kColumns - 1) / kColumns, rows = kDimensions == 3 ? p.n[1] : 1;
     const int slabs = kDimensions == 1 ? 1 : (p.n[0] + p.march - 1) / p.march;
     const int64_t tasks = static_cast<int64_t>(strips) * rows * slabs;
-    const unsigned int blocks = static_cast<unsigned int>((tasks + kWarps - 1) / kWarps);
+    constexpr int kAtOnce = 32 * kWarps / Stage::kLanes;
+    const unsigned int blocks = static_cast<unsigned int>((tasks + kAtOnce - 1) / kAtOnce);
     const unsigned int member = static_cast<unsigned int>(block.index()) / blocks;
-    int64_t rest = static_cast<int64_t>(static_cast<unsigned int>(block.index()) - member * blocks) * kWarps + block.warp();
+    const int group = block.thread() / Stage::kLanes, lane = block.thread() - group * Stage::kLanes;
+    int64_t rest = static_cast<int64_t>(static_cast<unsigned int>(block.index()) - member * blocks) * kAtOnce + group;
     if (rest >= tasks) return;
     int at[kDimensions];
     const int64_t next = kDimensions == 1 ? 0 : rest / strips;
-    const int column = static_cast<int>(rest - next * strips) * kColumns + block.lane() + Stage::kLow;
+    const int column = static_cast<int>(rest - next * strips) * kColumns + lane + Stage::kLow;
     rest = next;
     if constexpr (kDimensions == 3) {
       const int64_t slab = rest / rows;
@@ -47,15 +49,15 @@ struct SharingAgent {
     if constexpr (kDimensions > 1) at[0] = static_cast<int>(rest) * p.march;
     // Lanes further on do the same as the last one that is needed.
     at[kLast] = column < p.n[kLast] + Stage::kHigh ? column : p.n[kLast] - 1 + Stage::kHigh;
-    const bool owns = block.lane() >= -Stage::kLow && block.lane() < kColumns - Stage::kLow && column < p.n[kLast];
+    const bool owns = lane >= -Stage::kLow && lane < kColumns - Stage::kLow && column < p.n[kLast];
     Real q[Stage::kParameters + 1] = {};
     WARPLOOM_UNROLL
     for (int i = 0; i < Stage::kParameters; ++i) q[i] = p.p[member * Stage::kParameters + i];
     Real numbers[Stage::kNumbers][Stage::kAges] = {};
-    Real* const ring = block.shared<Real>() + block.warp() * Stage::kRing;
+    Real* const ring = block.shared<Real>();
     // Lanes at the ends make numbers that no one needs, of what is beside them.
-    for (int i = block.lane(); i < Stage::kRing; i += 32) ring[i] = 1;
-    Real *const once = ring + block.lane() + Stage::kPad, *kept[Stage::kRows];
+    for (int i = lane; i < Stage::kRing; i += Stage::kLanes) ring[i] = 1;
+    Real *const once = ring + lane + Stage::kPad, *kept[Stage::kRows];
     WARPLOOM_UNROLL
     for (int i = 0; i < Stage::kRows; ++i) kept[i] = once + Stage::kOnes + i * Stage::kOthers;
     if constexpr (kDimensions == 1) {

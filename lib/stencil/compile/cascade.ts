@@ -5,7 +5,7 @@ import { call, get, set, type KernelFunction, type Local, type Statement } from 
 import { inlineCalls } from '../../kernel/passes/inline.ts';
 import { localsSetBy, walkBody } from '../../kernel/visit.ts';
 import type { Cascade, Link } from './links.ts';
-import { ringLength, ringsOf } from './rings.ts';
+import { ringLength } from './rings.ts';
 import { alike, isCall, keyOf, moved, sharedOf, tidy, weightsOf, type Argument, type Found, type Shared, type Taken } from './sharing.ts';
 import type { Stage } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
@@ -42,8 +42,8 @@ function make(shared: Shared, dimensions: number, s: number): Cascade {
   const whole = tidy({ buffers: [], imports: [], functions: [...callees, common.f] });
   const plain = planned([plainLink(shared, lastOf(whole.functions), weightsOf(whole))], shared, dimensions);
   const parts = planned(taken(shared, dimensions, s), shared, dimensions);
-  const cost = ({ links, width }: Cascade): number => links.reduce((sum, { weight }) => sum + weight, 0) / width;
-  return cost(parts) < cost(plain) && 8 * ringLength(ringsOf(parts)) * parts.held <= mostShared ? parts : plain;
+  const cost = ({ links, lanes, width }: Cascade): number => (links.reduce((sum, { weight }) => sum + weight, 0) * lanes) / width;
+  return cost(parts) < cost(plain) && 8 * ringLength(parts) * (parts.held / parts.warps) <= mostShared ? parts : plain;
 }
 
 const plainLink = ({ common: { inputs } }: Shared, f: KernelFunction, weights: ReadonlyMap<string, number>): Plain =>
@@ -254,9 +254,9 @@ function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared,
     links.unshift({ ...each, lead, rows: required(rows), columns: required(columns) });
   }
   const low = Math.min(...links.map(({ columns }) => columns[0])), high = Math.max(...links.map(({ columns }) => columns[1]));
+  const warps = required(warpsOf[dimensions]), together = dimensions === 1 ? lanes : lanes * warps;
   return {
-    callees, links, numbers: count, ages, width: lanes + low - high, warps: required(warpsOf[dimensions]),
-    held: required(heldOf[dimensions]),
+    callees, links, numbers: count, ages, lanes: together, width: together + low - high, warps, held: required(heldOf[dimensions]),
   };
 }
 

@@ -26,7 +26,9 @@ export interface Cascade {
   /** How many numbers are made, and of how many rows they are kept. */
   readonly numbers: number;
   readonly ages: number;
-  /** Columns of a warp of 32 that make cells. */
+  /** Lanes that give each other what they make: of a warp, or of a block if there are rows to march down. */
+  readonly lanes: number;
+  /** Columns of them that make cells. */
   readonly width: number;
   /** Warps of a block, and those that a multiprocessor is to hold. */
   readonly warps: number;

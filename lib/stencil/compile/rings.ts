@@ -12,7 +12,7 @@ export interface Rings {
   readonly ones: number;
   readonly others: number;
   readonly rows: number;
-  /** Lanes beside the 32 that are read at each end. */
+  /** Lanes that are read beside the others, at each end. */
   readonly pad: number;
 }
 
@@ -55,5 +55,8 @@ function make(cascade: Cascade): Rings {
   return { places, ones, others, rows, pad };
 }
 
-/** Numbers of a warp in shared memory. */
-export const ringLength = ({ ones, others, rows, pad }: Rings): number => (ones + rows * others) * (32 + 2 * pad);
+/** Numbers of a block in shared memory. */
+export function ringLength(cascade: Cascade): number {
+  const { ones, others, rows, pad } = ringsOf(cascade);
+  return (ones + rows * others) * (cascade.lanes + 2 * pad);
+}

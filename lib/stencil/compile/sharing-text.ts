@@ -57,8 +57,11 @@ function takenText(link: Link, cascade: Cascade, { asked, fresh }: Scope): reado
     numbers.push(`      const Real a${i} = ${name};`);
   }
   if (!isMet) fresh.clear();
-  return [...isMet ? [] : ['    block.sync_warp();'], ...asks, '    {', ...numbers];
+  return [...isMet ? [] : [meetText(cascade)], ...asks, '    {', ...numbers];
 }
+
+/** What lanes have stored is there for the others. */
+const meetText = ({ lanes }: Cascade): string => (lanes > 32 ? '    block.sync();' : '    block.sync_warp();');
 
 /** What the links before have asked for, and stored. */
 interface Scope {
@@ -134,7 +137,7 @@ function rowText(printing: Printing): readonly string[] {
   const wait = '    device::async_wait<0>(block);';
   const isHeld = links.some((link) => link.loads === 'now');
   return [
-    ...loads.length > 0 ? [wait] : [], ...ringsOf(cascade).places.size > 0 ? ['    block.sync_warp();'] : [],
+    ...loads.length > 0 ? [wait] : [], ...ringsOf(cascade).places.size > 0 ? [meetText(cascade)] : [],
     ...loads.flatMap((k) => text(k, scope)), ...loads.length > 0 ? ['    device::async_commit(block);'] : [],
     ...firsts.flatMap((k) => text(k, scope)), ...dimensions === 1 ? rest.flatMap((k) => text(k, scope)) : [],
     ...starts.flatMap((start) => {
@@ -151,12 +154,12 @@ export function sharingText(
   made: StencilProgram, program: Program, { s, cascade }: { readonly s: number; readonly cascade: Cascade },
   scalars: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const { links, numbers, ages, width, warps, held } = cascade;
+  const { links, numbers, ages, lanes, width, warps, held } = cascade;
   const { dimensions, parameters } = made.names;
   const start = Math.min(...links.map(({ lead, rows }) => rows[0] - lead));
   const rings = ringsOf(cascade);
   return [
-    `  static constexpr int kPad = ${rings.pad}, kStride = 32 + 2 * kPad, kRows = ${rings.rows}, kOnes = ${rings.ones} * kStride,`,
+    `  static constexpr int kPad = ${rings.pad}, kLanes = ${lanes}, kStride = kLanes + 2 * kPad, kRows = ${rings.rows}, kOnes = ${rings.ones} * kStride,`,
     `                       kOthers = ${rings.others} * kStride, kRing = kOnes + kRows * kOthers;`,
     `  static constexpr int kNumbers = ${numbers}, kAges = ${ages}, kWidth = ${width}, kParameters = ${parameters.length};`,
     `  static constexpr int kStart = ${dimensions === 1 ? 0 : start}, kLow = ${Math.min(...links.map(({ columns }) => columns[0]))},`,

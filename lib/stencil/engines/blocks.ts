@@ -3,7 +3,7 @@ import type { Device } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import { cascadeOf } from '../compile/cascade.ts';
 import type { Cascade } from '../compile/links.ts';
-import { ringLength, ringsOf } from '../compile/rings.ts';
+import { ringLength } from '../compile/rings.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import { bytesPerSecond } from './device-model.ts';
 import type { Grid } from './span.ts';
@@ -44,16 +44,16 @@ const mostShared = 128;
  * many warps at a time as they hold: the rows for which the rounds times the rows of one are least.
  */
 function sharingBlocks(cascade: Cascade, { members, shape }: Grid, multiprocessors: number, bytes: number): Blocks {
-  const { width, warps, held, links } = cascade;
+  const { width, lanes, warps, held, links } = cascade;
   const [columns, first] = [required(shape.at(-1)), shape.length === 1 ? 1 : required(shape[0])];
   const strips = Math.ceil(columns / width) * (shape.length === 3 ? required(shape[1]) : 1);
   const places = Math.floor(held / warps) * Math.max(1, multiprocessors);
   // Rows more, each with the share of the work that is done in it.
   const work = links.reduce((sum, { weight }) => sum + weight, 0);
   const more = links.reduce((sum, { weight, rows: [low, high] }) => sum + weight * (high - low), 0) / work;
-  let best = { march: 1, blocks: 0, threads: 32 * warps, sharedBytes: warps * bytes * ringLength(ringsOf(cascade)) }, least = Infinity;
+  let best = { march: 1, blocks: 0, threads: 32 * warps, sharedBytes: bytes * ringLength(cascade) }, least = Infinity;
   for (let march = 1; march <= Math.min(mostShared, first); march += 1) {
-    const blocks = members * Math.ceil((strips * Math.ceil(first / march)) / warps);
+    const blocks = members * Math.ceil((strips * Math.ceil(first / march) * lanes) / (32 * warps));
     // Warps at boundaries take longer: rounds neither end together, nor do they fill up entirely.
     const rounds = (Math.ceil(blocks / places) + blocks / places + 0.5) / 2;
     const cost = rounds * (march + more);
@@ -75,7 +75,7 @@ export function sharedTime({ stages, names: { fields, precision } }: StencilProg
     if (cascade === undefined) return undefined;
     const streams = 2 + Number(stage.readsStart) + Number(stage.readsSum) + Number(stage.writesSum);
     const scale = precision === 'f32' ? 0.5 : 1;
-    sum += (32 / cascade.width) * scale * nodeTime * cascade.links.reduce((all, { weight }) => all + weight, 0)
+    sum += (cascade.lanes / cascade.width) * scale * nodeTime * cascade.links.reduce((all, { weight }) => all + weight, 0)
       + streams * fields.length * 8 * scale * byteTime;
   }
   return sum;
