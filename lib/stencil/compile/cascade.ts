@@ -1,7 +1,7 @@
 // What the cells of a stage make in turn on a device: numbers from the fields, numbers from those of neighbours, fluxes from these, and at
 // the end the cell. Calls that are the same but for an offset along the first or the last axis are made once, in one cell.
 import { lastOf, required } from '../../core/known.ts';
-import { call, get, set, type KernelFunction, type Local, type Statement } from '../../kernel/ir.ts';
+import { call, get, set, type KernelFunction, type Local, type Program, type Statement } from '../../kernel/ir.ts';
 import { inlineCalls } from '../../kernel/passes/inline.ts';
 import { localsSetBy, walkBody } from '../../kernel/visit.ts';
 import type { Cascade, Link } from './links.ts';
@@ -90,7 +90,31 @@ function taken(shared: Shared, dimensions: number, s: number): Plain[] {
       body: point.body.flatMap((each) => sets.get(each) ?? [each]) };
     program = tidy({ ...program, functions: [...program.functions.slice(0, -1), next] });
   }
-  return [...links, fromFetched(lastLink(lastOf(program.functions), inputOf, from, weightsOf(program)), links)];
+  const ends = apart(program, shared.sizes);
+  return [...links, ...ends.map(({ f, at, weight }) => fromFetched(lastLink(f, inputOf, from + at, weight), links))];
+}
+
+/**
+ * What cells share as one function for each of the calls: a warp then starts with those that it needs. As one function if they have much
+ * in common.
+ */
+function apart(
+  program: Program, sizes: readonly number[],
+): readonly { readonly f: KernelFunction; readonly at: number; readonly weight: number }[] {
+  const whole = lastOf(program.functions), end = lastOf(whole.body);
+  const weightOf = (f: KernelFunction, of: Program): number => weightsOf(of).get(f.name) ?? 0;
+  const all = weightOf(whole, program);
+  if (end.kind !== 'return') return [{ f: whole, at: 0, weight: all }];
+  const parts = sizes.map((size, k) => {
+    const at = sizes.slice(0, k).reduce((sum, each) => sum + each, 0);
+    const f: KernelFunction = {
+      ...whole, name: `${whole.name}_${k}`, results: whole.results.slice(at, at + size),
+      body: [...whole.body.slice(0, -1), { kind: 'return', values: end.values.slice(at, at + size) }],
+    };
+    const made = tidy(inlineCalls({ ...program, functions: [...program.functions.slice(0, -1), f] }));
+    return { f: lastOf(made.functions), at, weight: weightOf(f, made) };
+  });
+  return parts.reduce((sum, { weight }) => sum + weight, 0) <= 1.1 * all ? parts : [{ f: whole, at: 0, weight: all }];
 }
 
 /**
@@ -203,13 +227,11 @@ function withHeld(end: Plain, name: string): readonly Plain[] {
   ];
 }
 
-function lastLink(
-  f: KernelFunction, inputOf: ReadonlyMap<Local, Input | Taken>, from: number, weights: ReadonlyMap<string, number>,
-): Plain {
+function lastLink(f: KernelFunction, inputOf: ReadonlyMap<Local, Input | Taken>, from: number, weight: number): Plain {
   const used = new Set<Local>();
   walkBody(f.body, { expression: (e) => { if (e.kind === 'get') used.add(e.local); } });
   const parameters = f.parameters.filter((local) => used.has(local));
-  return { ...ordered({ ...f, parameters }, inputOf), from, weight: weights.get(f.name) ?? 0, loads: undefined };
+  return { ...ordered({ ...f, parameters }, inputOf), from, weight, loads: undefined };
 }
 
 /** Parameters that are numbers come first. */
@@ -223,15 +245,14 @@ function ordered(f: KernelFunction, inputOf: ReadonlyMap<Local, Input | Taken>):
 }
 
 /** When each link runs: as late as the ones after it allow. */
-function planned(makers: readonly Plain[], { callees, finish, numbers }: Shared, dimensions: number): Cascade {
-  const { from } = lastOf(makers);
+function planned(makers: readonly Plain[], { callees, common, finish, numbers }: Shared, dimensions: number): Cascade {
+  const made = lastOf(makers).from + lastOf(makers).f.results.length, from = made - common.f.results.length;
   const last = dimensions - 1;
   const offsetOf = { own: [0, 0], before: [-1, 0], beside: [0, -1] } as const;
   const takes = numbers.map(({ component, side }): Taken => ({
     kind: 'number', index: from + component,
     offset: Array.from({ length: dimensions }, (_, axis) => (axis === last ? offsetOf[side][1] : axis === 0 ? offsetOf[side][0] : 0)),
   }));
-  const made = from + lastOf(makers).f.results.length;
   const weights = weightsOf({ buffers: [], imports: [], functions: [...callees, finish.f] });
   const end = fromFetched({ ...finish, takes, from: made, weight: weights.get(finish.f.name) ?? 0, loads: undefined }, makers);
   const all: readonly Plain[] = [...makers, ...dimensions > 1 ? withHeld(end, `held_${finish.f.name}`) : [end]];

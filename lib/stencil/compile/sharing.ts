@@ -23,6 +23,8 @@ export interface Shared {
   /** Makes the cell of these numbers, its first parameters, and of inputs. */
   readonly finish: Traced;
   readonly numbers: readonly { readonly component: number; readonly side: Side }[];
+  /** How many of the numbers each of the shared calls makes, in order. */
+  readonly sizes: readonly number[];
 }
 
 /** Nodes of a call that is worth sharing; divisions, roots and functions of Math count as ten. And how deep calls are looked for. */
@@ -242,6 +244,6 @@ function parted(program: Program, groups: readonly Group[], inputOf: ReadonlyMap
   return {
     callees: others, common: { f: common, inputs: [...inputs.values()].map(({ input }) => input as Input) },
     finish: { f: { ...finish, parameters }, inputs: parameters.flatMap((local) => inputOf.get(local) ?? []) },
-    numbers: [...numbers.values()].filter(({ local }) => used.has(local)),
+    numbers: [...numbers.values()].filter(({ local }) => used.has(local)), sizes: groups.map(({ calls: [first] }) => required(first).call.results.length),
   };
 }
