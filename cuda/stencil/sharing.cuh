@@ -9,8 +9,9 @@
 //   numbers are made; kStart: rows before the first
 //   kParameters: numbers of a member's parameters
 //   kWarps, kHeld: warps of a block, and of a multiprocessor
-//   kPad, kOnes, kOthers, kRows, kRing: lanes beside a warp in shared memory; how long the numbers of a warp are there of which one row is
-//   kept, and one row of the others, of which there are kRows; and all together
+//   kLanes: lanes that share rows: of a warp, or of a block
+//   kOnes, kOthers, kRows, kRing: how long the numbers are in shared memory of which one row is kept, and one row of the others, of which
+//   there are kRows; and all together
 //   row(block, p, member, q, at, first, owns, n, once, rows): makes the numbers n of a row, those of age 0, and the cells from row `first`
 //   on of lanes that own one; 1 if they are finite and admissible. `once` and `rows`, the newest first, are the lane's in shared memory
 #pragma once
@@ -55,9 +56,9 @@ struct SharingAgent {
     for (int i = 0; i < Stage::kParameters; ++i) q[i] = p.p[member * Stage::kParameters + i];
     Real numbers[Stage::kNumbers][Stage::kAges] = {};
     Real* const ring = block.shared<Real>();
-    // Lanes at the ends make numbers that no one needs, of what is beside them.
+    // The first rows are made of what is not there yet.
     for (int i = lane; i < Stage::kRing; i += Stage::kLanes) ring[i] = 1;
-    Real *const once = ring + lane + Stage::kPad, *kept[Stage::kRows];
+    Real *const once = ring + lane, *kept[Stage::kRows];
     WARPLOOM_UNROLL
     for (int i = 0; i < Stage::kRows; ++i) kept[i] = once + Stage::kOnes + i * Stage::kOthers;
     if constexpr (kDimensions == 1) {

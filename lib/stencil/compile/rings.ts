@@ -12,8 +12,8 @@ export interface Rings {
   readonly ones: number;
   readonly others: number;
   readonly rows: number;
-  /** Lanes that are read beside the others, at each end. */
-  readonly pad: number;
+  /** By how many lanes those that are read are before a lane or behind it. */
+  readonly beside: readonly number[];
 }
 
 /** The link that makes a number. */
@@ -34,15 +34,16 @@ export function ringsOf(cascade: Cascade): Rings {
 
 function make(cascade: Cascade): Rings {
   const places = new Map<number, { isOne: boolean; at: number }>();
-  let [ones, others, rows, pad] = [0, 0, 1, 1];
+  let [ones, others, rows] = [0, 0, 1];
+  const beside = new Set<number>();
   const found = new Map<number, { oldest: number; isKept: boolean }>();
   for (const link of cascade.links) {
     for (const each of link.takes) {
       if (each.offset.length === 1) continue; // rows of a line are not followed by others
-      const age = ageOf(cascade, link, each), by = Math.abs(required(each.offset.at(-1)));
+      const age = ageOf(cascade, link, each), by = required(each.offset.at(-1));
       const { oldest, isKept } = found.get(each.index) ?? { oldest: 0, isKept: makerOf(cascade, each.index).loads !== undefined };
-      found.set(each.index, { oldest: Math.max(oldest, age), isKept: isKept || age > 1 || by > 0 });
-      pad = Math.max(pad, by);
+      found.set(each.index, { oldest: Math.max(oldest, age), isKept: isKept || age > 1 || by !== 0 });
+      if (by !== 0) beside.add(by);
     }
   }
   for (const [index, { oldest, isKept }] of [...found].sort(([a], [b]) => a - b)) {
@@ -52,11 +53,11 @@ function make(cascade: Cascade): Rings {
     else others += 1;
     rows = Math.max(rows, oldest + 1);
   }
-  return { places, ones, others, rows, pad };
+  return { places, ones, others, rows, beside: [...beside].sort((a, b) => a - b) };
 }
 
 /** Numbers of a block in shared memory. */
 export function ringLength(cascade: Cascade): number {
-  const { ones, others, rows, pad } = ringsOf(cascade);
-  return (ones + rows * others) * (cascade.lanes + 2 * pad);
+  const { ones, others, rows } = ringsOf(cascade);
+  return (ones + rows * others) * cascade.lanes;
 }

@@ -27,11 +27,18 @@ function insideText({ inputs }: Link, dimensions: number): string {
   }).join(' && ');
 }
 
+const directionOf = (by: number): string => `${by < 0 ? 'up' : by > 0 ? 'down' : 'own'}${Math.abs(by)}`;
+
 /** The place of a number in shared memory, of the row and the lane so many before. */
 function placeText({ places }: Rings, index: number, age: number, by: number): string {
   const { isOne, at } = required(places.get(index));
-  return `${isOne ? 'once' : `rows[${age}]`}[${at} * kStride${by === 0 ? '' : ` + (${by})`}]`;
+  return `${isOne ? 'once' : `rows[${age}]`}[${at} * kLanes${by === 0 ? '' : ` + ${directionOf(by)}`}]`;
 }
+
+/** Steps to lanes beside this one, or to the last one: what lanes at the ends make of these, no one needs, but it must not take long. */
+const besideText = ({ beside }: Rings): readonly string[] => beside.map((by) => (by < 0
+  ? `    const int ${directionOf(by)} = block.thread() < ${-by} ? -block.thread() : ${by};`
+  : `    const int ${directionOf(by)} = block.thread() + ${by} < kLanes ? ${by} : kLanes - 1 - block.thread();`));
 
 /**
  * The numbers that a link takes, of the rows and the lanes that have made them: each is asked for once. `fresh`: those that lanes have
@@ -49,9 +56,9 @@ function takenText(link: Link, cascade: Cascade, { asked, fresh }: Scope): reado
       numbers.push(`      const Real a${i} = ${own};`);
       continue;
     }
-    const direction = by < 0 ? 'up' : by > 0 ? 'down' : 'own', name = `${direction}${Math.abs(by)}_${index}_${age}`;
+    const name = `${directionOf(by)}_${index}_${age}`;
     isMet &&= !(isKept && age === 0 && by !== 0 && fresh.has(index));
-    const from = isKept ? placeText(rings, index, age, by) : `device::shuffle_${direction}(block, ${own}, ${Math.abs(by)})`;
+    const from = isKept ? placeText(rings, index, age, by) : `device::shuffle_${by < 0 ? 'up' : 'down'}(block, ${own}, ${Math.abs(by)})`;
     if (!asked.has(name)) asks.push(`    const Real ${name} = ${from};`);
     asked.add(name);
     numbers.push(`      const Real a${i} = ${name};`);
@@ -137,7 +144,7 @@ function rowText(printing: Printing): readonly string[] {
   const wait = '    device::async_wait<0>(block);';
   const isHeld = links.some((link) => link.loads === 'now');
   return [
-    ...loads.length > 0 ? [wait] : [], ...ringsOf(cascade).places.size > 0 ? [meetText(cascade)] : [],
+    ...besideText(ringsOf(cascade)), ...loads.length > 0 ? [wait] : [], ...ringsOf(cascade).places.size > 0 ? [meetText(cascade)] : [],
     ...loads.flatMap((k) => text(k, scope)), ...loads.length > 0 ? ['    device::async_commit(block);'] : [],
     ...firsts.flatMap((k) => text(k, scope)), ...dimensions === 1 ? rest.flatMap((k) => text(k, scope)) : [],
     ...starts.flatMap((start) => {
@@ -159,8 +166,8 @@ export function sharingText(
   const start = Math.min(...links.map(({ lead, rows }) => rows[0] - lead));
   const rings = ringsOf(cascade);
   return [
-    `  static constexpr int kPad = ${rings.pad}, kLanes = ${lanes}, kStride = kLanes + 2 * kPad, kRows = ${rings.rows}, kOnes = ${rings.ones} * kStride,`,
-    `                       kOthers = ${rings.others} * kStride, kRing = kOnes + kRows * kOthers;`,
+    `  static constexpr int kLanes = ${lanes}, kRows = ${rings.rows}, kOnes = ${rings.ones} * kLanes,`,
+    `                       kOthers = ${rings.others} * kLanes, kRing = kOnes + kRows * kOthers;`,
     `  static constexpr int kNumbers = ${numbers}, kAges = ${ages}, kWidth = ${width}, kParameters = ${parameters.length};`,
     `  static constexpr int kStart = ${dimensions === 1 ? 0 : start}, kLow = ${Math.min(...links.map(({ columns }) => columns[0]))},`,
     `                       kHigh = ${Math.max(...links.map(({ columns }) => columns[1]))};`,

@@ -244,6 +244,7 @@ function parted(program: Program, groups: readonly Group[], inputOf: ReadonlyMap
   return {
     callees: others, common: { f: common, inputs: [...inputs.values()].map(({ input }) => input as Input) },
     finish: { f: { ...finish, parameters }, inputs: parameters.flatMap((local) => inputOf.get(local) ?? []) },
-    numbers: [...numbers.values()].filter(({ local }) => used.has(local)), sizes: groups.map(({ calls: [first] }) => required(first).call.results.length),
+    numbers: [...numbers.values()].filter(({ local }) => used.has(local)),
+    sizes: groups.map(({ calls: [first] }) => required(first).call.results.length),
   };
 }
