@@ -210,7 +210,7 @@ describe('warploom stream', function () {
     equal(asCosts.code, 2);
     match(asCosts.err, /is a profile of a device, and costs are those of cores/);
     const state = await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'simt');
-    equal(state.code, 1);
+    equal(state.code, 2);
     match(state.err, /state/);
     if (!hasBackend('cuda')) {
       const none = await profile('--backend', 'cuda');
