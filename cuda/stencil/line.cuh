@@ -6,6 +6,7 @@
 // The scheme is printed (lib/stencil/compile/line.ts) as for streaming.cuh, as a single row with columns along y, and with
 //   kWarps, kHaloLanes: warps of a block, and lanes at each side that a warp shares; kRound: steps that these last;
 //   kUnroll: steps without a branch in between; beside(stage, component): whether it is read beside the cell itself
+//   shares(stage): whether its cells share work; then cells<stage>(lane, q, made) makes those of a lane in place of stage(…)
 #pragma once
 #include "cuda/stencil/scheme.cuh"
 
@@ -164,6 +165,25 @@ struct LineAgent {
       return p.c[static_cast<int64_t>(kNumber) * p.n + inside<Scheme::kPeriodicY>(own + at + kDy, p.n)];
     }
   };
+  /// A lane's cells before a stage.
+  struct Lane {
+    const Block& block;
+    const Row& row;
+    const Parameters& p;
+    const Task& task;
+    int own;
+    WARPLOOM_DEVICE Reader cell(int e) const { return {row, p, task, own, e}; }
+    WARPLOOM_DEVICE int column(int e) const { return Scheme::kPeriodicY ? wrapped(own + e, p.n) : own + e; }
+    /// Completes what the lane's own cells have made, from place kPad on, by what the lanes beside it have: for kLow cells before, and
+    /// kHigh cells behind.
+    template <int kPad, int kLow, int kHigh>
+    WARPLOOM_DEVICE void spread(T (&made)[kP + 2 * kPad]) const {
+      WARPLOOM_UNROLL
+      for (int k = 1; k <= kLow; ++k) made[kPad - k] = device::shuffle_up(block, made[kPad + kP - k], 1);
+      WARPLOOM_UNROLL
+      for (int k = 1; k <= kHigh; ++k) made[kPad + kP - 1 + k] = device::shuffle_down(block, made[kPad + k - 1], 1);
+    }
+  };
   struct InnerColumns {
     const T (&values)[kFields][Scheme::kInnerY];
     template <int kField, int kDistance>
@@ -233,14 +253,17 @@ struct LineAgent {
       }
       const int own = task.first + block.lane() * kP;
       T made[kP][kComponents];
-      WARPLOOM_UNROLL
-      for (int e = 0; e < kP; ++e) {
-        T out[kComponents] = {};
-        const Reader reader{row, p, task, own, e};
-        const int column = Scheme::kPeriodicY ? wrapped(own + e, p.n) : own + e;
-        Scheme::template stage<kStage>(reader, q, Scheme::centre_x(0), Scheme::centre_y(column), out);
+      const Lane cells{block, row, p, task, own};
+      if constexpr (Scheme::shares(kStage)) {
+        Scheme::template cells<kStage>(cells, q, made);
+      } else {
         WARPLOOM_UNROLL
-        for (int c = 0; c < kComponents; ++c) made[e][c] = out[c];
+        for (int e = 0; e < kP; ++e) {
+          T out[kComponents] = {};
+          Scheme::template stage<kStage>(cells.cell(e), q, Scheme::centre_x(0), Scheme::centre_y(cells.column(e)), out);
+          WARPLOOM_UNROLL
+          for (int c = 0; c < kComponents; ++c) made[e][c] = out[c];
+        }
       }
       WARPLOOM_UNROLL
       for (int e = 0; e < kP; ++e) {

@@ -2,7 +2,8 @@
 // row with columns along y.
 import { required } from '../../core/known.ts';
 import { classicText, type DeviceText } from './cuda.ts';
-import { besideOf, innerAlong, lanes, passKernel, schemeText, type Shape } from './scheme.ts';
+import { fieldsBeside } from './line-cells.ts';
+import { innerAlong, lanes, passKernel, schemeText, type Shape } from './scheme.ts';
 import { stageSize, type StencilProgram, type Target } from './stages.ts';
 
 /** `haloLanes`: lanes at each side of a warp that others share; default: those that a step needs. */
@@ -71,8 +72,8 @@ function textOf(
   const classic = classicText(made);
   const size = made.stages.reduce((sum, stage) => sum + stageSize(stage), 0) * shape.points;
   const unroll = [8, 4, 2, 1].find((each) => each <= round && each * size <= mostUnrolled) ?? 1;
-  const beside = made.stages.map((_, s) => [...new Set(besideOf(made, s).map(({ component }) => component))]
-    .map((component) => `(stage == ${s} && component == ${component})`)).flat().join(' || ') || 'false';
+  const beside = made.stages.map((_, s) => fieldsBeside(made, s).map((component) => 
+    `(stage == ${s} && component == ${component})`)).flat().join(' || ') || 'false';
   return {
     source: [
       classic.source, `#include "cuda/stencil/${header}"`,
@@ -80,7 +81,7 @@ function textOf(
         `  static constexpr WARPLOOM_DEVICE bool beside(int stage, int component) { return ${beside}; }`,
         `  static constexpr int kReachY = ${required(made.reach.at(-1))}, kInnerY = ${Math.max(1, innerAlong(made, target, 0))};`,
         `  static constexpr int kWarps = ${shape.warps}, kHaloLanes = ${haloLanes}, kRound = ${round}, kUnroll = ${unroll};`,
-      ]),
+      ], true),
       `WARPLOOM_KERNEL(${kernel}, warploom::WARPLOOM_TARGET::stencil::${agent}<streaming::Scheme>)`, '',
     ].join('\n'),
     kernels: [...classic.kernels, kernel],

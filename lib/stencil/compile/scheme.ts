@@ -8,6 +8,7 @@ import { printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
 import { axisNames } from '../boundary.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
+import { cellsText, stageFunctions } from './line-cells.ts';
 import { isPersistent } from './persistence.ts';
 import type { StencilProgram, Target } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
@@ -153,16 +154,23 @@ function chain(cases: readonly (readonly [condition: string, lines: readonly str
 
 const places = (letters: readonly string[]): string => letters.map((letter) => `Real ${letter}`).join(', ');
 
-function stageText(made: Ranked, layout: Layout): readonly string[] {
+/** How a stage's results are written to `out`, and what carries other numbers to the next stage. */
+function resultsOf(made: Ranked, { fields, start, sum }: Layout, s: number, count: number, out: string):
+{ readonly results: readonly string[]; readonly carried: readonly string[] } {
   const { stages } = made;
-  const { fields, start, sum } = layout;
   const own = lettersOf(made).map(() => 0).join(', ');
-  const cases = stages.map(({ point, writesSum }, s) => {
-    const results = point.f.results.map((_, i) => `out[${i < fields ? i : required(sum) + i - fields}]`);
-    const carried = s === stages.length - 1 ? [] : Array.from({ length: fields }, (_, i) => [
-      ...(start === undefined ? [] : [`out[${start + i}] = at.template get<${s === 0 ? i : start + i}, ${own}>();`]),
-      ...(sum === undefined || writesSum ? [] : [`out[${sum + i}] = ${s === 0 ? 'Real(0)' : `at.template get<${sum + i}, ${own}>()`};`]),
-    ]).flat();
+  const results = Array.from({ length: count }, (_, i) => `${out}[${i < fields ? i : required(sum) + i - fields}]`);
+  const carried = s === stages.length - 1 ? [] : Array.from({ length: fields }, (_, i) => [
+    ...(start === undefined ? [] : [`${out}[${start + i}] = at.template get<${s === 0 ? i : start + i}, ${own}>();`]),
+    ...(sum === undefined || required(stages[s]).writesSum ? []
+      : [`${out}[${sum + i}] = ${s === 0 ? 'Real(0)' : `at.template get<${sum + i}, ${own}>()`};`]),
+  ]).flat();
+  return { results, carried };
+}
+
+function stageText(made: Ranked, layout: Layout): readonly string[] {
+  const cases = made.stages.map(({ point }, s) => {
+    const { results, carried } = resultsOf(made, layout, s, point.f.results.length, 'out');
     const args = [...point.inputs.map((input) => inputText(made, input, layout)), ...results].join(', ');
     return [`kStage == ${s}`, [`${cName(point.f.name)}(${args});`, ...carried]] as const;
   });
@@ -172,6 +180,13 @@ function stageText(made: Ranked, layout: Layout): readonly string[] {
     ...chain(cases), '  }',
   ];
 }
+
+/** For lines: the stages whose cells share work. */
+const lineCellsText = (made: Ranked, layout: Layout): readonly string[] => cellsText(made, {
+  input: (input) => inputText(made, input, layout),
+  results: (s, count) => resultsOf(made, layout, s, count, 'made[e]').results,
+  carried: (s) => resultsOf(made, layout, s, 0, 'made[e]').carried,
+});
 
 /** What is beyond the boundaries along an axis, given its letter. */
 function ghostText(made: Ranked, ghosts: readonly Ghost[], letter: string): readonly string[] {
@@ -233,8 +248,10 @@ export function checksAll({ stages, names, isChecked }: StencilProgram): boolean
 export const newestOf = (made: Ranked): readonly number[] =>
   made.stages.map((_, s) => Math.max(-99, ...besideOf(made, s).map(({ dx }) => dx)));
 
-/** The type `Scheme` in the namespace `streaming`, with what its agent needs beside that. */
-export function schemeText(made: Ranked, target: Target, { depth, points, minBlocks }: Shape, more: readonly string[]): string {
+/** The type `Scheme` in the namespace `streaming`, with what its agent needs beside that. `isLine`: with ./line-cells.ts. */
+export function schemeText(
+  made: Ranked, target: Target, { depth, points, minBlocks }: Shape, more: readonly string[], isLine = false,
+): string {
   const { stages, check, names } = made;
   const layout = layoutOf(made);
   const ghosts = ghostsOf(made, target);
@@ -243,6 +260,9 @@ export function schemeText(made: Ranked, target: Target, { depth, points, minBlo
     each.f);
   for (const f of [...placeFunctions(made, target), check.f, ...stages.map(({ point }) => point.f)]) functions.set(f.name, f);
   const roots = new Set([...functions.keys()].filter((name) => !name.startsWith('value_')));
+  const linked = isLine ? stages.map((_, s) => stageFunctions(made, s)) : [];
+  for (const f of linked.flatMap(({ all }) => all)) functions.set(f.name, f);
+  for (const name of linked.flatMap((each) => each.roots)) roots.add(name);
   const program: Program = verify(optimise({ buffers: [], imports: [], functions: [...functions.values()] }, { roots, vectors: false,
     unroll: 0 }));
   const fields = names.fields.map((_, i) => `fields[${i}]`);
@@ -259,7 +279,7 @@ export function schemeText(made: Ranked, target: Target, { depth, points, minBlo
     '  using Q = warploom::WARPLOOM_TARGET::stencil::Scalars<Real, kParameters>;',
     `  static constexpr WARPLOOM_DEVICE int newest(int stage) { return ${newestOf(made).map((dx, s) =>
       `stage == ${s} ? ${dx} : `).join('')}-99; }`,
-    ...more, ...placeText(made, target), ...stageText(made, layout),
+    ...more, ...placeText(made, target), ...stageText(made, layout), ...isLine ? lineCellsText(made, layout) : [],
     ...lettersOf(made).flatMap((letter) => ghostText(made, ghosts, letter)),
     '  static WARPLOOM_DEVICE int check(const Real (&fields)[kFields], const Q& q) {', '    int good;',
     `    streaming::check(${[...fields, ...check.inputs.map((input) => plainText(made, input)), 'good'].join(', ')});`,
