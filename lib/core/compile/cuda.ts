@@ -28,8 +28,12 @@ interface Nvrtc {
   readonly path: string;
   /** Path, version, size and time of the file. */
   readonly identity: string;
+  readonly major: number;
   readonly architectures: readonly number[];
 }
+
+/** The first major version that optimises in several threads, for certain. */
+const leastSplit = 13;
 
 const known = new Map<string, Nvrtc | string>();
 
@@ -43,7 +47,7 @@ async function openNvrtc(path: string): Promise<Nvrtc | string> {
     if (typeof opened === 'string') return opened;
     const { size, mtimeMs } = await stat(opened.path);
     const identity = JSON.stringify([opened.path, opened.version, size, mtimeMs]);
-    found = { path: opened.path, identity, architectures: opened.architectures };
+    found = { path: opened.path, identity, major: Number.parseInt(opened.version, 10), architectures: opened.architectures };
     known.set(path, found);
   }
   return found;
@@ -112,7 +116,9 @@ export async function ptxByNvrtc(source: string, output: string, architecture: s
 async function nvrtcToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
   const nvrtc = await findNvrtc(computeCapability);
   if (typeof nvrtc === 'string') return nvrtc;
-  const args = [...commonArguments(computeCapability, wanted), '-default-device', '-device-int128'];
+  // Stages of an equation are kernels of one text, whose optimisation takes most of the time.
+  const inThreads = nvrtc.major < leastSplit ? [] : ['--split-compile=4'];
+  const args = [...commonArguments(computeCapability, wanted), '-default-device', '-device-int128', ...inThreads];
   const root = packageRoot();
   return {
     identity: JSON.stringify(['nvrtc', nvrtc.identity, args, await headersHash()]),
