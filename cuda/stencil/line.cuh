@@ -16,23 +16,6 @@
 
 namespace warploom::WARPLOOM_TARGET::stencil {
 
-template <class T, int kStages>
-struct LineParameters {
-  const T* y;
-  T* o;
-  const T* c;   ///< coefficients, the same for all members
-  const T* p;   ///< parameters: [member][parameter]
-  int* status;  ///< the least number of a step that was bad
-  T dt, h[kStages], g[kStages];
-  /// Step i begins at origin + (from + i) * unit; stages of it begin `time` later.
-  double origin, unit, time[kStages];
-  int64_t from;
-  int32_t n;
-  int32_t tiles;  ///< of a member
-  int32_t steps;  ///< of this pass, kDepth at most
-  int32_t step;   ///< the number of the first one
-};
-
 template <class Scheme>
 struct LineAgent {
   using T = typename Scheme::Real;

@@ -1,6 +1,7 @@
-// Divisions and square roots without branches, for numbers of ordinary size: with the bits of the instructions, which branch for all others.
-// Between branches compilers find little to do at once, and each multiprocessor has to wait for one result after the other. The printed
-// functions of a stage (lib/stencil/compile/quick.ts) call these, and are made again in the usual way where one says that it was not right.
+// Divisions and square roots without branches, for numbers of ordinary size: with the bits of the instructions, which branch for all
+// others. Between branches compilers find little to do at once, and each multiprocessor has to wait for one result after the other. The
+// printed functions of stages (lib/stencil/compile/line-cells.ts) call these; where one says that it was not right, all is made again in
+// the usual way (line.cuh).
 #pragma once
 #include "cuda/core/device.cuh"
 

@@ -1,5 +1,5 @@
-// Stages in one dimension whose cells share work (./cascade.ts), as members of the scheme for cuda/stencil/line.cuh: each lane makes what its
-// own cells share, and gets from the lanes beside it what theirs have made.
+// Stages in one dimension whose cells share work (./cascade.ts), as members of the scheme for cuda/stencil/line.cuh: each lane makes what
+// its own cells share, and gets from the lanes beside it what theirs have made.
 import { lastOf, required } from '../../core/known.ts';
 import type { BinaryOp, Expression, KernelFunction, Local, Program, UnaryOp } from '../../kernel/ir.ts';
 import { cName } from '../../kernel/print/c-family.ts';
@@ -19,7 +19,9 @@ export interface StageTexts {
 }
 
 /** The functions that are printed for a stage, callees first, and which of them are called. */
-export function stageFunctions(made: StencilProgram, s: number): { readonly all: readonly KernelFunction[]; readonly roots: readonly string[] } {
+export function stageFunctions(
+  made: StencilProgram, s: number,
+): { readonly all: readonly KernelFunction[]; readonly roots: readonly string[] } {
   const cascade = cascadeOf(required(made.stages[s]), s);
   if (cascade === undefined) return { all: [], roots: [] };
   const links = cascade.links.map(({ f }) => f);
@@ -67,15 +69,9 @@ function quick(e: Expression): Expression {
   return isReciprocal ? unary('quick_reciprocal', e.right) : { ...e, op: 'quick_quotient' as BinaryOp };
 }
 
-/** Locals that depend on more than scalars: what does not is computed once, so that it may branch. */
-function varyingOf({ f, inputs, takes }: Link): ReadonlySet<Local> {
-  const varying = new Set(f.parameters.filter((_, i) => i < takes.length || inputs[i - takes.length]?.kind !== 'scalar'));
-  return varying;
-}
-
-function quickOf(f: KernelFunction, link: Link): KernelFunction {
-  const names = new Set([...varyingOf(link)].map(({ name }) => name));
-  const varying = new Set(f.parameters.filter(({ name }) => names.has(name)));
+/** The function with quick arithmetic for what depends on more than scalars: the rest is computed once, so that it may branch. */
+function quickOf(f: KernelFunction, { takes, inputs }: Link): KernelFunction {
+  const varying = new Set<Local>(f.parameters.filter((_, i) => i < takes.length || inputs[i - takes.length]?.kind !== 'scalar'));
   const varies = (e: Expression): boolean => {
     let found = false;
     walkExpression(e, (part) => { found ||= part.kind === 'load' || (part.kind === 'get' && varying.has(part.local)); });
@@ -133,9 +129,11 @@ export function cellsText(made: StencilProgram, program: Program, texts: StageTe
   const links = new Map(shared.flatMap(({ cascade }) => cascade.links.map((link) => [link.f.name, link] as const)));
   return [
     ...arithmeticText(program.functions.filter(({ name }) => links.has(name)), links),
-    `  static constexpr WARPLOOM_DEVICE bool shares(int stage) { return ${shared.map(({ s }) => `stage == ${s}`).join(' || ') || 'false'}; }`,
+    '  static constexpr WARPLOOM_DEVICE bool shares([[maybe_unused]] int stage) {',
+    `    return ${shared.map(({ s }) => `stage == ${s}`).join(' || ') || 'false'};`, '  }',
     '  template <int kStage, class Arithmetic, class Lane>',
-    '  static WARPLOOM_DEVICE void cells([[maybe_unused]] Arithmetic& arithmetic, const Lane& lane, const Q& q, Real (&made)[kPoints][kComponents]) {',
+    '  static WARPLOOM_DEVICE void cells([[maybe_unused]] Arithmetic& arithmetic, const Lane& lane, const Q& q,',
+    '                                    Real (&made)[kPoints][kComponents]) {',
     ...shared.flatMap(({ s, cascade }, i) => [
       `    ${i === 0 ? '' : 'else '}if constexpr (kStage == ${s}) {`, ...stageLines(cascade, s, texts), '    }',
     ]),
