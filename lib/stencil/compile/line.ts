@@ -1,9 +1,9 @@
 // Equations in one dimension as one kernel that takes many steps per pass over memory: the scheme for cuda/stencil/line.cuh. It is a single
 // row with columns along y.
 import { required } from '../../core/known.ts';
-import { classicText, type DeviceText } from './cuda.ts';
+import type { DeviceText } from './cuda.ts';
 import { fieldsBeside } from './line-cells.ts';
-import { innerAlong, lanes, passKernel, schemeText, type Shape } from './scheme.ts';
+import { innerAlong, lanes, passHeaders, passKernel, schemeText, type Shape } from './scheme.ts';
 import { stageSize, type StencilProgram, type Target } from './stages.ts';
 
 /** `haloLanes`: lanes at each side of a warp that others share; default: those that a step needs. */
@@ -64,19 +64,18 @@ export function lineTiles(made: StencilProgram, shape: LineCut, cells: number, i
   return 2 + Math.max(0, Math.ceil((cells - 2 * first) / own));
 }
 
-/** The kernels of `classic`, for single steps, and one of line.cuh or line_resident.cuh. */
+/** A kernel of line.cuh or line_resident.cuh, which takes any number of steps. */
 function textOf(
   made: StencilProgram, target: Target, shape: Shape, { haloLanes, round }: LineTile,
   { header, kernel, agent }: { readonly header: string; readonly kernel: string; readonly agent: string },
 ): DeviceText {
-  const classic = classicText(made);
   const size = made.stages.reduce((sum, stage) => sum + stageSize(stage), 0) * shape.points;
   const unroll = [8, 4, 2, 1].find((each) => each <= round && each * size <= mostUnrolled) ?? 1;
   const beside = made.stages.map((_, s) => fieldsBeside(made, s).map((component) => 
     `(stage == ${s} && component == ${component})`)).flat().join(' || ') || 'false';
   return {
     source: [
-      classic.source, `#include "cuda/stencil/${header}"`,
+      passHeaders(header),
       schemeText(made, target, shape, [
         `  static constexpr WARPLOOM_DEVICE bool beside(int stage, int component) { return ${beside}; }`,
         `  static constexpr int kReachY = ${required(made.reach.at(-1))}, kInnerY = ${Math.max(1, innerAlong(made, target, 0))};`,
@@ -84,15 +83,15 @@ function textOf(
       ], true),
       `WARPLOOM_KERNEL(${kernel}, warploom::WARPLOOM_TARGET::stencil::${agent}<streaming::Scheme>)`, '',
     ].join('\n'),
-    kernels: [...classic.kernels, kernel],
+    kernels: [kernel],
   };
 }
 
-/** The kernels of passes over memory. */
+/** The kernel of passes over memory. */
 export const lineText = (made: StencilProgram, target: Target, shape: Shape): DeviceText =>
   textOf(made, target, shape, lineTile(made, shape), { header: 'line.cuh', kernel: passKernel, agent: 'LineAgent' });
 
-/** The kernels of tiles that stay on a device. The margins of tiles are an argument, so that the depth changes nothing. */
+/** The kernel of tiles that stay on a device. The margins of tiles are an argument, so that the depth changes nothing. */
 export function lineResidentText(made: StencilProgram, target: Target, given: LineShape): DeviceText {
   const tile = lineTile(made, { ...given, depth: lanes * given.points });
   return textOf(made, target, { ...given, depth: tile.round }, tile,

@@ -1,9 +1,8 @@
 // Equations on grids that stay on the device's multiprocessors: the scheme for cuda/stencil/resident.cuh. Its columns run along the last
 // axis, its rows along the one before it, its planes along the first of three.
 import type { DeviceText } from './cuda.ts';
-import { classicText } from './cuda.ts';
 import { columnsText, type Cut } from './planes.ts';
-import { besideOf, lanes, schemeText, type Ranked, type Shape } from './scheme.ts';
+import { besideOf, lanes, passHeaders, schemeText, type Ranked, type Shape } from './scheme.ts';
 import type { StencilProgram, Target } from './stages.ts';
 
 export const residentKernel = 'resident';
@@ -36,15 +35,14 @@ export function residentBytes(made: StencilProgram, { points, warps, planes }: R
   return 2 * (planes + 2 * rx) * fields.length * warps * 2 * ry * points * lanes * (precision === 'f32' ? 4 : 8);
 }
 
-/** The kernels of `classic`, and the one that takes any number of steps. */
+/** The kernel, which takes any number of steps. */
 export function residentText(made: StencilProgram, target: Target, shape: ResidentShape): DeviceText {
-  const classic = classicText(made);
   const ranked: Ranked = { ...made, rank: 3 };
   const [rx, ry, rz] = reaches(made);
   const besideText = made.stages.map((_, s) => `(stage == ${s} && ${besideOf(ranked, s).some(({ dx }) => dx !== 0)})`).join(' || ');
   return {
     source: [
-      classic.source, '#include "cuda/stencil/resident.cuh"',
+      passHeaders('resident.cuh'),
       schemeText(ranked, target, shape, [
         `  static constexpr int kReachX = ${rx}, kReachY = ${ry}, kReachZ = ${rz}, kPlanes = ${shape.planes};`,
         `  static constexpr int kRows = ${shape.rows}, kWarps = ${shape.warps}, kRing = 2;`,
@@ -54,6 +52,6 @@ export function residentText(made: StencilProgram, target: Target, shape: Reside
       ]),
       `WARPLOOM_KERNEL(${residentKernel}, warploom::WARPLOOM_TARGET::stencil::ResidentAgent<streaming::Scheme>)`, '',
     ].join('\n'),
-    kernels: [...classic.kernels, residentKernel],
+    kernels: [residentKernel],
   };
 }

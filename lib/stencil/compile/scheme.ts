@@ -248,6 +248,10 @@ export function checksAll({ stages, names, isChecked }: StencilProgram): boolean
 export const newestOf = (made: Ranked): readonly number[] =>
   made.stages.map((_, s) => Math.max(-99, ...besideOf(made, s).map(({ dx }) => dx)));
 
+/** The headers of a text without the kernels of `classic`. */
+export const passHeaders = (header: string): string =>
+  ['cuda/core/module.cuh', 'arithmetic.h', `cuda/stencil/${header}`].map((each) => `#include "${each}"`).join('\n');
+
 /** The type `Scheme` in the namespace `streaming`, with what its agent needs beside that. `isLine`: with ./line-cells.ts. */
 export function schemeText(
   made: Ranked, target: Target, { depth, points, minBlocks }: Shape, more: readonly string[], isLine = false,
