@@ -360,7 +360,8 @@ struct LineAgent {
       take(block, p, task, q, done, p.steps < done + kRound ? p.steps : done + kRound, row, bad, arithmetic);
     }
     if constexpr (Scheme::kQuick && !kIsSlow<Arithmetic>) {
-      if (is_odd(block, arithmetic.odd())) return false;
+      // Each warp's flag is in its own part of shared memory, which others may still be loading into.
+      if (any_in_block<kWarps, kFields * kStageReals>(block, stage_of(block, 0, 0), arithmetic.odd())) return false;
     }
     if constexpr (!Scheme::kChecksAll) {
       if (!is_good(task, q, row)) bad = p.step;
@@ -368,18 +369,6 @@ struct LineAgent {
     store(block, p, task, row);
     if (bad != kNever) device::atomic_min(p.status, bad);
     return true;
-  }
-  /// Whether that is so in any thread of the block.
-  static WARPLOOM_DEVICE bool is_odd(const Block& block, bool here) {
-    const bool in_warp = device::ballot(block, here) != 0;
-    if (kWarps == 1) return in_warp;
-    if (block.lane() == 0) *stage_of(block, 0, 0) = in_warp ? T(1) : T(0);
-    block.sync();
-    bool found = false;
-    WARPLOOM_UNROLL
-    for (int warp = 0; warp < kWarps; ++warp) found = found || block.shared<T>()[2 * kHaloReals + warp * kFields * kStageReals] != T(0);
-    block.sync();
-    return found;
   }
 };
 

@@ -90,4 +90,20 @@ struct QuickArithmetic {
 #endif
 };
 
+/// Whether something is so in any thread of the block; all must call this. `own`: in shared memory, a number of this warp, so many numbers
+/// behind the one of the warp before. It may be used again afterwards.
+template <int kWarps, int kStride, class T>
+WARPLOOM_DEVICE bool any_in_block(const device::Block& block, T* own, bool here) {
+  const bool in_warp = device::ballot(block, here) != 0;
+  if (kWarps == 1) return in_warp;
+  if (block.lane() == 0) *own = in_warp ? T(1) : T(0);
+  block.sync();
+  const T* const first = own - block.warp() * kStride;
+  bool found = false;
+  WARPLOOM_UNROLL
+  for (int warp = 0; warp < kWarps; ++warp) found = found || first[warp * kStride] != T(0);
+  block.sync();
+  return found;
+}
+
 }  // namespace warploom::WARPLOOM_TARGET::stencil
