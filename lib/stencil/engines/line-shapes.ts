@@ -1,6 +1,6 @@
 // Shapes of passes in one dimension: which fit in registers, and how fast a model takes them to be.
 import { required } from '../../core/known.ts';
-import { lineBytes, lineTile, lineTiles } from '../compile/line.ts';
+import { leastHalo, lineBytes, lineTile, lineTiles, type LineShape } from '../compile/line.ts';
 import { isPeriodic, lanes, layoutOf, type Shape } from '../compile/scheme.ts';
 import { sharedOf } from '../compile/sharing.ts';
 import type { Stage, StencilProgram, Target } from '../compile/stages.ts';
@@ -23,14 +23,23 @@ const latencyOfStage = 40;
 /** A multiprocessor's only block waits alone: the time of a step more, of all steps and of an exchange. */
 const alone = 0.1, aloneInExchange = 0.4;
 
-/** Steps, cells per lane and warps that are considered. */
-function* sizes({ depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> {
+/** A shape, and how many lanes at each side of a warp others share. */
+type LineSize = Omit<LineShape, 'minBlocks'>;
+
+/** Steps, cells per lane and warps that are considered. Where steps take long, warps may share lanes for several of them. */
+function* sizes(made: StencilProgram, { depth, points }: Wanted): Generator<LineSize> {
   for (const d of depth === undefined ? depths : [depth]) {
     for (const p of points === undefined ? columns : [points]) {
-      for (const warps of warpCounts) yield { depth: d, points: p, rows: 1, warps };
+      const least = leastHalo(made, p);
+      for (const haloLanes of isShared(made) ? [least, least + 1, least + 2] : [least]) {
+        for (const warps of warpCounts) yield { depth: d, points: p, rows: 1, warps, haloLanes };
+      }
     }
   }
 }
+
+/** Whether the cells of every stage share work. */
+const isShared = ({ stages }: StencilProgram): boolean => stages.every((stage, s) => sharedOf(stage, s) !== undefined);
 
 /** 32-bit registers of a thread: its cells, and what one stage needs. Fitted to what compilers report. */
 export function registersOf(made: StencilProgram, points: number): number {
@@ -40,7 +49,7 @@ export function registersOf(made: StencilProgram, points: number): number {
 }
 
 /** Blocks that a multiprocessor holds; 0 if not even one fits. */
-function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted: boolean): number {
+function blocksOf(made: StencilProgram, size: LineSize, isWanted: boolean): number {
   const held = registersOf(made, size.points), bytes = lineBytes(made, size) + 1024;
   const limit = (blocks: number): number => Math.min(mostOfThread, 8 * Math.floor(mostRegisters / (lanes * size.warps * blocks * 8)));
   const most = [32, 24, 16, 12, 8, 6, 4, 3, 2, 1].find((blocks) => limit(blocks) >= held && blocks * bytes <= mostShared);
@@ -68,7 +77,7 @@ export function stepCycles(made: StencilProgram, { points, warps }: Shape, block
 }
 
 /** Picoseconds per cell and step of passes, with memory beside arithmetic. */
-function predict(made: StencilProgram, shape: Shape, tiles: number, cells: number): number {
+function predict(made: StencilProgram, shape: LineShape, tiles: number, cells: number): number {
   const { names } = made;
   const { depth, minBlocks } = shape;
   const { round, tile, margin } = lineTile(made, shape);
@@ -83,7 +92,7 @@ function predict(made: StencilProgram, shape: Shape, tiles: number, cells: numbe
 /** Shapes that fit a grid, the fastest by the model first. */
 export function lineShapes(made: StencilProgram, target: Target, grid: Grid, least: number, wanted: Wanted): readonly PredictedShape[] {
   const shapes: PredictedShape[] = [];
-  for (const size of sizes(wanted)) {
+  for (const size of sizes(made, wanted)) {
     if (size.points < least) continue;
     const minBlocks = blocksOf(made, size, wanted.depth !== undefined && wanted.points !== undefined);
     const tiles = minBlocks === 0 ? 0 : lineTiles(made, size, grid.cells, isPeriodic(target, 0)) * grid.members;
