@@ -6,12 +6,8 @@
 // The scheme is printed (lib/stencil/compile/line.ts) as for streaming.cuh, as a single row with columns along y, and with
 //   kWarps, kHaloLanes: warps of a block, and lanes at each side that a warp shares; kRound: steps that these last;
 //   kUnroll: steps without a branch in between; beside(stage, component): whether it is read beside the cell itself
-//   shares(stage): whether its cells share work; then cells<stage>(arithmetic, lane, q, made) makes those of a lane in place of stage(…),
-//   with the functions of Plain or, if kQuick, of Quick (quick.cuh)
+//   shares(stage): whether its cells share work; then cells<stage>(lane, q, made) makes those of a lane in place of stage(…)
 #pragma once
-#include <type_traits>
-
-#include "cuda/stencil/quick.cuh"
 #include "cuda/stencil/scheme.cuh"
 
 namespace warploom::WARPLOOM_TARGET::stencil {
@@ -217,21 +213,9 @@ struct LineAgent {
     return good;
   }
 
-  /// In place of an arithmetic: cells one by one, in little code.
-  struct Slow {};
-  template <class Arithmetic>
-  static constexpr bool kIsSlow = std::is_same_v<Arithmetic, Slow>;
   template <int kStage>
-  static WARPLOOM_DEVICE void make(const Lane& cells, const Q& q, int e, T (&made)[kComponents]) {
-    T out[kComponents] = {};
-    Scheme::template stage<kStage>(cells.cell(e), q, Scheme::centre_x(0), Scheme::centre_y(cells.column(e)), out);
-    WARPLOOM_UNROLL
-    for (int c = 0; c < kComponents; ++c) made[c] = out[c];
-  }
-
-  template <int kStage, class Arithmetic>
   static WARPLOOM_DEVICE void stages(const Block& block, const Parameters& p, const Task& task, Q& q, double t, int step, Row& row,
-                                     int& bad, Arithmetic& arithmetic) {
+                                     int& bad) {
     if constexpr (kStage < kStages) {
       constexpr bool kChecks = Scheme::kChecksAll && kStage == kStages - 1;
       q.t = static_cast<T>(t + p.time[kStage]);
@@ -253,14 +237,16 @@ struct LineAgent {
       const int own = task.first + block.lane() * kP;
       T made[kP][kComponents];
       const Lane cells{block, row, p, task, own};
-      if constexpr (kIsSlow<Arithmetic>) {
-        WARPLOOM_NO_UNROLL
-        for (int e = 0; e < kP; ++e) make<kStage>(cells, q, e, made[e]);
-      } else if constexpr (Scheme::shares(kStage)) {
-        Scheme::template cells<kStage>(arithmetic, cells, q, made);
+      if constexpr (Scheme::shares(kStage)) {
+        Scheme::template cells<kStage>(cells, q, made);
       } else {
         WARPLOOM_UNROLL
-        for (int e = 0; e < kP; ++e) make<kStage>(cells, q, e, made[e]);
+        for (int e = 0; e < kP; ++e) {
+          T out[kComponents] = {};
+          Scheme::template stage<kStage>(cells.cell(e), q, Scheme::centre_x(0), Scheme::centre_y(cells.column(e)), out);
+          WARPLOOM_UNROLL
+          for (int c = 0; c < kComponents; ++c) made[e][c] = out[c];
+        }
       }
       WARPLOOM_UNROLL
       for (int e = 0; e < kP; ++e) {
@@ -270,7 +256,7 @@ struct LineAgent {
       if constexpr (kChecks) {
         if (!is_good(task, q, row) && p.step + step < bad) bad = p.step + step;
       }
-      stages<kStage + 1>(block, p, task, q, t, step, row, bad, arithmetic);
+      stages<kStage + 1>(block, p, task, q, t, step, row, bad);
     }
   }
 
@@ -315,14 +301,12 @@ struct LineAgent {
     return q;
   }
   /// Takes steps from number `i` of the launch to `end`, at most kRound.
-  template <class Arithmetic>
-  static WARPLOOM_DEVICE void take(const Block& block, const Parameters& p, const Task& task, Q& q, int i, int end, Row& row, int& bad,
-                                   Arithmetic& arithmetic) {
+  static WARPLOOM_DEVICE void take(const Block& block, const Parameters& p, const Task& task, Q& q, int i, int end, Row& row, int& bad) {
     const auto step = [&](int k) {
-      stages<0>(block, p, task, q, p.origin + static_cast<double>(p.from + k) * p.unit, k, row, bad, arithmetic);
+      stages<0>(block, p, task, q, p.origin + static_cast<double>(p.from + k) * p.unit, k, row, bad);
     };
     WARPLOOM_NO_UNROLL
-    for (; kUnroll > 1 && !kIsSlow<Arithmetic> && i + kUnroll <= end; i += kUnroll) {
+    for (; kUnroll > 1 && i + kUnroll <= end; i += kUnroll) {
       WARPLOOM_UNROLL
       for (int k = 0; k < kUnroll; ++k) step(i + k);
     }
@@ -331,25 +315,11 @@ struct LineAgent {
   }
 
   static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p) {
-    if constexpr (Scheme::kQuick) {
-      if (!pass<typename Scheme::Quick>(block, p)) run_slow(block, p);
-    } else {
-      pass<typename Scheme::Plain>(block, p);
-    }
-  }
-
- private:
-  WARPLOOM_DEVICE_APART void run_slow(const Block& block, const Parameters& p) { pass<Slow>(block, p); }
-
-  /// False, with nothing stored, if a quick arithmetic has met numbers that are not for it, in any warp of the block.
-  template <class Arithmetic>
-  static WARPLOOM_DEVICE bool pass(const Block& block, const Parameters& p) {
     const Task task = task_of(block, p);
     Q q = scalars_of(p, static_cast<int>(block.index()) / p.tiles);
     Row row = {};
     load(block, p, task, row);
     int bad = kNever;
-    Arithmetic arithmetic;
     WARPLOOM_NO_UNROLL
     for (int done = 0; done < p.steps; done += kRound) {
       if (kWarps > 1 && done > 0) {
@@ -357,18 +327,13 @@ struct LineAgent {
         block.sync();
         get(block, done / kRound, row);
       }
-      take(block, p, task, q, done, p.steps < done + kRound ? p.steps : done + kRound, row, bad, arithmetic);
-    }
-    if constexpr (Scheme::kQuick && !kIsSlow<Arithmetic>) {
-      // Each warp's flag is in its own part of shared memory, which others may still be loading into.
-      if (any_in_block<kWarps, kFields * kStageReals>(block, stage_of(block, 0, 0), arithmetic.odd())) return false;
+      take(block, p, task, q, done, p.steps < done + kRound ? p.steps : done + kRound, row, bad);
     }
     if constexpr (!Scheme::kChecksAll) {
       if (!is_good(task, q, row)) bad = p.step;
     }
     store(block, p, task, row);
     if (bad != kNever) device::atomic_min(p.status, bad);
-    return true;
   }
 };
 

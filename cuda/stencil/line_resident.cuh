@@ -113,12 +113,11 @@ struct LineResidentAgent : LineAgent<Scheme> {
     Line::load(block, p, task, row);
     int bad = kNever, taken = 0, round = 0;
     unsigned int tag = static_cast<unsigned int>(p.tag);
-    typename Scheme::Plain arithmetic;
     WARPLOOM_NO_UNROLL
     for (int done = 0;;) {
       int count = p.depth - taken < kRound ? p.depth - taken : kRound;
       if (p.steps - done < count) count = p.steps - done;
-      Line::take(block, p, task, q, done, done + count, row, bad, arithmetic);
+      Line::take(block, p, task, q, done, done + count, row, bad);
       done += count;
       taken += count;
       const bool used_up = taken == p.depth, over = done == p.steps;

@@ -1,10 +1,8 @@
 // Stages in one dimension whose cells share work (./cascade.ts), as members of the scheme for cuda/stencil/line.cuh: each lane makes what
 // its own cells share, and gets from the lanes beside it what theirs have made.
 import { lastOf, required } from '../../core/known.ts';
-import type { BinaryOp, Expression, KernelFunction, Local, Program, UnaryOp } from '../../kernel/ir.ts';
+import type { KernelFunction } from '../../kernel/ir.ts';
 import { cName } from '../../kernel/print/c-family.ts';
-import { printCuda } from '../../kernel/print/cuda.ts';
-import { mapBody, walkBody, walkExpression } from '../../kernel/visit.ts';
 import { cascadeOf, type Cascade, type Link } from './cascade.ts';
 import type { StencilProgram } from './stages.ts';
 import type { Input } from './trace.ts';
@@ -41,63 +39,12 @@ function besideOf({ links }: Cascade, number: number): readonly [low: number, hi
   return [Math.max(0, ...offsets.map((by) => -by)), Math.max(0, ...offsets)];
 }
 
-/** Whether functions divide or take roots in float64, and call none that may branch. */
-function isQuick(functions: readonly KernelFunction[]): boolean {
-  let [found, isPlain] = [false, true];
-  for (const { body } of functions) {
-    walkBody(body, {
-      statement: (s) => { isPlain &&= s.kind !== 'call'; },
-      expression: (e) => {
-        found ||= isDivision(e) || isRoot(e);
-        isPlain &&= e.kind !== 'math' || e.name === 'fma';
-      },
-    });
-  }
-  return found && isPlain;
-}
-
-const isDivision = (e: Expression): boolean => e.type === 'f64' && e.kind === 'binary' && e.op === 'div';
-const isRoot = (e: Expression): boolean => e.type === 'f64' && e.kind === 'unary' && e.op === 'sqrt';
-
-/** Operations that printers name as they are: wl_quick_root, … */
-const unary = (op: string, operand: Expression): Expression => ({ kind: 'unary', type: 'f64', op: op as UnaryOp, operand });
-
-function quick(e: Expression): Expression {
-  if (e.kind === 'unary' && isRoot(e)) return unary('quick_root', e.operand);
-  if (e.kind !== 'binary' || !isDivision(e)) return e;
-  const isReciprocal = e.left.kind === 'constant' && e.left.value === 1;
-  return isReciprocal ? unary('quick_reciprocal', e.right) : { ...e, op: 'quick_quotient' as BinaryOp };
-}
-
-/** The function with quick arithmetic for what depends on more than scalars: the rest is computed once, so that it may branch. */
-function quickOf(f: KernelFunction, { takes, inputs }: Link): KernelFunction {
-  const varying = new Set<Local>(f.parameters.filter((_, i) => i < takes.length || inputs[i - takes.length]?.kind !== 'scalar'));
-  const varies = (e: Expression): boolean => {
-    let found = false;
-    walkExpression(e, (part) => { found ||= part.kind === 'load' || (part.kind === 'get' && varying.has(part.local)); });
-    return found;
-  };
-  walkBody(f.body, { statement: (s) => { if (s.kind === 'set' && varies(s.value)) varying.add(s.local); } });
-  return { ...f, body: mapBody(f.body, { expression: (e) => (varies(e) ? quick(e) : e) }) };
-}
-
-/** The functions as members of two structures, of which one knows whether a number was too large or too small for it (quick.cuh). */
-function arithmeticText(functions: readonly KernelFunction[], links: ReadonlyMap<string, Link>): readonly string[] {
-  const print = (all: readonly KernelFunction[]): string => printCuda({ buffers: [], imports: [], functions: all });
-  const both = isQuick(functions) && process.env['WARPLOOM_QUICK'] === '1';
-  return [
-    `  static constexpr bool kQuick = ${both};`, '  struct Plain {', print(functions), '  };',
-    ...both ? ['  struct Quick : warploom::WARPLOOM_TARGET::stencil::QuickArithmetic {',
-      print(functions.map((f) => quickOf(f, required(links.get(f.name))))), '  };'] : [],
-  ];
-}
-
 function linkText(link: Link, results: readonly string[], more: readonly string[], { input }: StageTexts): readonly string[] {
   const takes = link.takes.map(({ index, offset }) => `n[${index}][kPad + e + (${required(offset[0])})]`);
   return [
     '      WARPLOOM_UNROLL', '      for (int e = 0; e < kPoints; ++e) {', '        const auto at = lane.cell(e);',
     '        [[maybe_unused]] const Real x = centre_x(0), y = centre_y(lane.column(e));',
-    `        arithmetic.${cName(link.f.name)}(${[...takes, ...link.inputs.map(input), ...results].join(', ')});`,
+    `        ${cName(link.f.name)}(${[...takes, ...link.inputs.map(input), ...results].join(', ')});`,
     ...more.map((line) => `        ${line}`), '      }',
   ];
 }
@@ -121,19 +68,16 @@ function stageLines(cascade: Cascade, s: number, texts: StageTexts): readonly st
 }
 
 /** Members: whether the cells of a stage share work, and those of a lane after it. */
-export function cellsText(made: StencilProgram, program: Program, texts: StageTexts): readonly string[] {
+export function cellsText(made: StencilProgram, texts: StageTexts): readonly string[] {
   const shared = made.stages.flatMap((stage, s) => {
     const cascade = cascadeOf(stage, s);
     return cascade === undefined ? [] : [{ s, cascade }];
   });
-  const links = new Map(shared.flatMap(({ cascade }) => cascade.links.map((link) => [link.f.name, link] as const)));
   return [
-    ...arithmeticText(program.functions.filter(({ name }) => links.has(name)), links),
     '  static constexpr WARPLOOM_DEVICE bool shares([[maybe_unused]] int stage) {',
     `    return ${shared.map(({ s }) => `stage == ${s}`).join(' || ') || 'false'};`, '  }',
-    '  template <int kStage, class Arithmetic, class Lane>',
-    '  static WARPLOOM_DEVICE void cells([[maybe_unused]] Arithmetic& arithmetic, const Lane& lane, const Q& q,',
-    '                                    Real (&made)[kPoints][kComponents]) {',
+    '  template <int kStage, class Lane>',
+    '  static WARPLOOM_DEVICE void cells(const Lane& lane, const Q& q, Real (&made)[kPoints][kComponents]) {',
     ...shared.flatMap(({ s, cascade }, i) => [
       `    ${i === 0 ? '' : 'else '}if constexpr (kStage == ${s}) {`, ...stageLines(cascade, s, texts), '    }',
     ]),

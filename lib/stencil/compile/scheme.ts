@@ -182,7 +182,7 @@ function stageText(made: Ranked, layout: Layout): readonly string[] {
 }
 
 /** For lines: the stages whose cells share work. */
-const lineCellsText = (made: Ranked, layout: Layout, program: Program): readonly string[] => cellsText(made, program, {
+const lineCellsText = (made: Ranked, layout: Layout): readonly string[] => cellsText(made, {
   input: (input) => inputText(made, input, layout),
   results: (s, count) => resultsOf(made, layout, s, count, 'made[e]').results,
   carried: (s) => resultsOf(made, layout, s, 0, 'made[e]').carried,
@@ -266,8 +266,7 @@ export function schemeText(
   const roots = new Set([...functions.keys()].filter((name) => !name.startsWith('value_')));
   const linked = isLine ? stages.map((_, s) => stageFunctions(made, s)) : [];
   for (const f of linked.flatMap(({ all }) => all)) functions.set(f.name, f);
-  const linkNames = new Set(linked.flatMap((each) => each.roots));
-  for (const name of linkNames) roots.add(name);
+  for (const name of linked.flatMap((each) => each.roots)) roots.add(name);
   const program: Program = verify(optimise({ buffers: [], imports: [], functions: [...functions.values()] }, { roots, vectors: false,
     unroll: 0 }));
   const fields = names.fields.map((_, i) => `fields[${i}]`);
@@ -276,8 +275,7 @@ export function schemeText(
     return `kPeriodic${letter.toUpperCase()} = ${axis < 0 || isPeriodic(target, axis)}`;
   });
   return [
-    'namespace streaming {', printCuda({ ...program, functions: program.functions.filter(({ name }) => !linkNames.has(name)) }), '',
-    'struct Scheme {',
+    'namespace streaming {', printCuda(program), '', 'struct Scheme {',
     `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
     `  static constexpr int kFields = ${layout.fields}, kComponents = ${layout.components}, kStages = ${stages.length};`,
     `  static constexpr int kDepth = ${depth}, kPoints = ${points}, kMinBlocks = ${minBlocks}, kParameters = ${names.parameters.length};`,
@@ -285,7 +283,7 @@ export function schemeText(
     '  using Q = warploom::WARPLOOM_TARGET::stencil::Scalars<Real, kParameters>;',
     `  static constexpr WARPLOOM_DEVICE int newest(int stage) { return ${newestOf(made).map((dx, s) =>
       `stage == ${s} ? ${dx} : `).join('')}-99; }`,
-    ...more, ...placeText(made, target), ...stageText(made, layout), ...isLine ? lineCellsText(made, layout, program) : [],
+    ...more, ...placeText(made, target), ...stageText(made, layout), ...isLine ? lineCellsText(made, layout) : [],
     ...lettersOf(made).flatMap((letter) => ghostText(made, ghosts, letter)),
     '  static WARPLOOM_DEVICE int check(const Real (&fields)[kFields], const Q& q) {', '    int good;',
     `    streaming::check(${[...fields, ...check.inputs.map((input) => plainText(made, input)), 'good'].join(', ')});`,
