@@ -2,6 +2,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { stencilProgram } from '../../lib/stencil/compile/program.ts';
 import { sharedTime } from '../../lib/stencil/engines/blocks.ts';
+import { worthPasses } from '../../lib/stencil/engines/choose.ts';
 import { streamingShapes } from '../../lib/stencil/engines/shapes.ts';
 import { cascadeOf } from '../../lib/stencil/compile/cascade.ts';
 import { ringsOf } from '../../lib/stencil/compile/rings.ts';
@@ -48,11 +49,11 @@ describe('stencil: shared work', function () {
   after(() => device.close());
 
   it('decides between stages and passes as measured on an H200', () => {
-    // G cells per second: MUSCL 14.6 by stages, 5.4 and 5.7 by passes; the scheme of the paper 28.1 and 31.6 by passes.
+    // G cells per second: MUSCL 14.6 by stages; the scheme of the paper 41 and 45 by passes.
     for (const cells of [2 ** 20, 2 ** 22, 2 ** 24]) {
       const muscl = predicted(euler.inOneDimension() as never, cells), paper = predicted(euler.fusedInOneDimension() as never, cells);
-      ok(muscl.stages < muscl.passes, `MUSCL, ${cells} cells: ${JSON.stringify(muscl)}`);
-      ok(paper.passes < paper.stages, `the paper's scheme, ${cells} cells: ${JSON.stringify(paper)}`);
+      ok(muscl.stages < worthPasses * muscl.passes, `MUSCL, ${cells} cells: ${JSON.stringify(muscl)}`);
+      ok(worthPasses * paper.passes < paper.stages, `the paper's scheme, ${cells} cells: ${JSON.stringify(paper)}`);
     }
   });
 

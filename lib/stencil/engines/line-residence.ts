@@ -13,8 +13,8 @@ import { clock, columns, registersOf, stepCycles } from './line-shapes.ts';
 import type { Limits, Residence } from './persistent.ts';
 import type { Grid } from './span.ts';
 
-/** What steps take beyond the model, measured: up to 1.28 times as long with many cells per lane, 1.07 with few. */
-const beyondModel = 1.25;
+/** What steps take beyond the model, measured; several blocks on a multiprocessor delay each other. */
+const beyondModel = 1.07, beyondWithOthers = 1.3;
 /** Cycles until a tile has the margins that its neighbours send, and for every cell of a lane. */
 const messageCycles = 1800, messageOfCell = 40;
 
@@ -48,7 +48,7 @@ function residentLine(
 ): ResidentLine | undefined {
   const isRound = isPeriodic(target, 0);
   let best: ResidentLine | undefined;
-  for (const p of points === undefined ? [1, 3, 5, ...columns] : [points]) {
+  for (const p of points === undefined ? [1, 3, 5, 34, ...columns] : [points]) {
     const least = leastHalo(made, p);
     for (const [warps, haloLanes] of [2, 4, 8].flatMap((w) => [1, 2, 4, 8].map((h) => [w, Math.max(h, least)] as const))) {
       if (4 * haloLanes > lanes || p < required(made.reach.at(-1))) continue;
@@ -64,7 +64,7 @@ function residentLine(
         if (cut === undefined) continue;
         const shape = { ...size, ...cut, minBlocks: each };
         const cycles = stepCycles(made, shape, each, Math.min(round, cut.depth)) + (messageCycles + messageOfCell * p) / cut.depth;
-        const picoseconds = (1e12 * beyondModel * cycles) / (clock * cells * members);
+        const picoseconds = (1e12 * (each > 1 ? beyondWithOthers : beyondModel) * cycles) / (clock * cells * members);
         if (best === undefined || picoseconds < best.picoseconds) best = { ...shape, tiles, picoseconds };
       }
     }

@@ -8,8 +8,14 @@ import { define } from '../define.ts';
 /** Density, momentum, energy; or fluxes of these. */
 type Triple = readonly [number, number, number];
 
-/** Pressure over gamma - 1. */
-const pressure = (q: Triple): number => fma(-q[1], q[1] * (1 / (q[0] + q[0])), q[2]);
+/** Pressure over gamma - 1. In steps: functions of that many are made once for all cells that need them (compile/stages.ts). */
+const pressure = (q: Triple): number => {
+  const [rho, momentum, energy] = q;
+  const twice = rho + rho;
+  const volume = 1 / twice;
+  const half = momentum * volume;
+  return fma(-momentum, half, energy);
+};
 
 /**
  * Which share of the difference to the cell before, and to the cell after, the states at the faces have: half, times min(1, r), where the
