@@ -3,7 +3,8 @@
 import { lastOf, required } from '../../core/known.ts';
 import type { KernelFunction } from '../../kernel/ir.ts';
 import { cName } from '../../kernel/print/c-family.ts';
-import { cascadeOf, type Cascade, type Link } from './cascade.ts';
+import { cascadeOf } from './cascade.ts';
+import type { Cascade, Link } from './links.ts';
 import type { StencilProgram } from './stages.ts';
 import type { Input } from './trace.ts';
 
