@@ -20,7 +20,7 @@ const leastPersistent = 2 ** 10, mostPersistent = 2 ** 19;
 /** Numbers of a state below which a launch takes less time than it takes the host. */
 const worthRecording = 2 ** 21;
 /** How much faster than stages that share work passes have to be predicted: the model of such passes is fitted to one scheme. */
-export const worthPasses = 1.25;
+export const worthPasses = 1.5;
 /** Cells from which passes of several steps are faster, measured. */
 const worthStreaming = 2 ** 16;
 
