@@ -1,7 +1,8 @@
 // warploom simulate: simulations from flags, without a job file; here those of the swept equations.
 import { openDevice, type Device } from '../core/device.ts';
-import { elementAt, required } from '../core/known.ts';
+import { required } from '../core/known.ts';
 import { digestInputs, hashItem } from '../jobs/hash.ts';
+import { issuesOf, issuesText } from '../jobs/issues.ts';
 import { takeFolder } from '../jobs/results-folder.ts';
 import { simulateJobSchema } from '../jobs/simulate/schema.ts';
 import {
@@ -82,12 +83,9 @@ function refuseFlags(values: Values, names: readonly (keyof typeof flags)[], why
 
 async function simulateSwept(equation: string, values: Values & { readonly out: string }, context: CommandContext): Promise<ExitCode> {
   const backend = choiceFlag('backend', values.backend as string | undefined, backendNames) ?? 'auto';
-  const parsed = simulateJobSchema.safeParse(jobOf(equation, values));
-  if (!parsed.success) {
-    const issue = elementAt(parsed.error.issues, 0);
-    const keys = 'keys' in issue ? (issue.keys).join(', ') : '';
-    throw new UsageError(`${equation}: ${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
-  }
+  const job = jobOf(equation, values);
+  const parsed = simulateJobSchema.safeParse(job);
+  if (!parsed.success) throw new UsageError(`${equation}: ${issuesText(issuesOf(parsed.error, simulateJobSchema, job))}`);
   const lock = await takeFolder(values.out, { followLinks: true, deep: false });
   const { simulateItem } = await import('../jobs/simulate/item.ts');
   const bar = context.progress();

@@ -34,7 +34,7 @@ const cosineOptions = optionsOf('cosineTransform', {
  * orthonormal it keeps the sum of squares (Parseval), and the inverse is its transpose.
  *
  * Lengths 2^a 3^b 5^c take a mixed-radix transform, others Bluestein's convolution: every length up to 65536 takes O(n log n).
- * A NaN makes all coefficients of its channel NaN. Results have the same bits on every backend.
+ * A NaN makes all coefficients of its channel NaN. Results have the same bits on every backend; only a zero may have another sign.
  * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
  * @see Makhoul, A fast cosine transform in one and two dimensions (1980)
  */

@@ -1,6 +1,7 @@
 // Generated images with known contents: what the quality of the operations is measured on.
 import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { choice, number, requireCount } from '../core/checks.ts';
+import { briefly } from '../core/display.ts';
 import { addAt, elementAt, required } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { shownImage, type Image } from '../files/image.ts';
@@ -120,7 +121,7 @@ export function discs<T extends Element = 'float32'>(size: number, given: Phanto
   }
   const data = allocate(options.type, mask.length);
   for (let i = 0; i < mask.length; i += 1) data[i] = mask[i] === 1 ? 0.8 : 0.2;
-  return { image: shownImage({ data, width: size, height: size, ...(volume ? { depth } : {}) }), mask };
+  return briefly('DiscPhantom', { image: shownImage({ data, width: size, height: size, ...(volume ? { depth } : {}) }), mask });
 }
 
 /** Result of {@link registrationPair}. */
@@ -196,8 +197,8 @@ export function registrationPair<T extends Element = 'float32'>(
     }
   }
   const shape = { width: size, height: size, ...(volume ? { depth } : {}) };
-  return {
-    reference: { data: fixed, ...shape }, template: { data: moving, ...shape },
-    displacement: { data: shift, ...shape, channels: axes }, mask,
-  };
+  return briefly('RegistrationPair', {
+    reference: shownImage({ data: fixed, ...shape }), template: shownImage({ data: moving, ...shape }),
+    displacement: shownImage({ data: shift, ...shape, channels: axes }), mask,
+  });
 }

@@ -19,7 +19,7 @@ export function statusOf(
   { converged, iterations, measure, tolerance }: Omit<IterationStatus, 'message'>, what: string, change: string,
 ): IterationStatus {
   const found = `${what} ${digits(measure)}, tolerance ${digits(tolerance)}`;
-  const message = converged ? `converged after ${iterations} iterations: ${found}`
-    : `not converged after ${iterations} iterations: ${found}; ${change}`;
+  const after = `converged after ${iterations} iteration${iterations === 1 ? '' : 's'}: ${found}`;
+  const message = converged ? after : `not ${after}; ${change}`;
   return { converged, iterations, measure, tolerance, message };
 }

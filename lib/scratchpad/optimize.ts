@@ -1,5 +1,6 @@
 // The public interface of the pass; the first call loads the implementation.
 import { describeValue } from '../core/arrays.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { optimizeOptions, type OptimizeOptions, type OptimizeResult } from './options.ts';
@@ -33,8 +34,8 @@ export async function optimize(input: string, given: OptimizeOptions = {}): Prom
   }
   options.signal?.throwIfAborted();
   const { optimizeAnywhere } = await import('./apart.ts');
-  if (isPtx && !options.cubin) return optimizeAnywhere(input, options);
+  if (isPtx && !options.cubin) return briefly('Optimized', await optimizeAnywhere(input, options));
   const { assemble, compile } = await import('./toolkit.ts');
   const result = await optimizeAnywhere(isPtx ? input : await compile(input, options), options);
-  return options.cubin ? { ...result, cubin: await assemble(result.ptx, options) } : result;
+  return briefly('Optimized', options.cubin ? { ...result, cubin: await assemble(result.ptx, options) } : result);
 }

@@ -5,6 +5,7 @@ import { callChecks } from '../core/call.ts';
 import { abortSignal, anything, choice, fileName, number, oneOf, requireNumber, truth,
   whole } from '../core/checks.ts';
 import { mostSteps } from '../core/clock.ts';
+import { briefly } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { readStep } from './adaptive.ts';
@@ -145,5 +146,5 @@ export async function inspect<Field extends string, Parameter extends string, Co
     rules: readBoundary(boundary ?? definition.boundary ?? 'periodic', dimensions, fields),
   };
   const { inspectEquation } = await starting();
-  return inspectEquation(equation, target);
+  return briefly('Inspection', inspectEquation(equation, target));
 }

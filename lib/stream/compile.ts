@@ -97,7 +97,7 @@ export interface CheckResult {
 /** Parses a program and checks names, types and rates of everything that its main stream reaches. Never rejects any text. */
 export async function check(source: Source, given: CheckOptions = {}): Promise<CheckResult> {
   const options = snapshot(checkOptions.read(given));
-  return checked(source, options, stopOf(options));
+  return briefly('CheckResult', await checked(source, options, stopOf(options)));
 }
 
 async function checked(source: Source, options: CheckOptions, stop: ElaborationStop): Promise<CheckResult> {

@@ -6,7 +6,7 @@ import { elementAt, required } from '../core/known.ts';
 import { needed, normally, optionsOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { checkEnds, lengthOf, placementChecks, places, spacing, type Ends } from './grid.ts';
 import {
-  gasCondition, heatCondition, initialState, precisionOf, requireGasState, waveCondition, type Condition, type Grid,
+  conditionsOf, gasCondition, heatCondition, initialState, precisionOf, requireGasState, waveCondition, type Condition, type Grid,
 } from './initial.ts';
 import { HeatSimulation, GasSimulation, WaveSimulation } from './simulations.ts';
 import {
@@ -64,7 +64,7 @@ function prepare(options: TakenOptions, equation: Equation): Prepared {
   const ends = checkEnds(options.boundary, name, equation.boundary);
   const dx = spacing(options, name, n, ends, equation.spacing);
   const initial = options.initial ?? equation.initial;
-  if (initial === undefined) throw refusal('initial', 'a typed array or a named initial condition', 'undefined');
+  if (initial === undefined) throw refusal('initial', `a typed array, or one of ${conditionsOf(name)}`, 'undefined');
   const type = options.precision ?? precisionOf(initial) ?? 'float64';
   const left = ends.left.kind;
   const right = ends.right.kind;

@@ -65,7 +65,7 @@ export function initialState(initial: unknown, grid: Grid, components: number, c
       return [value];
     }
     const fields = condition(value, name, grid);
-    if (fields === undefined) throw refusal(name, 'a Float64Array, a Float32Array or a named initial condition', describeValue(value));
+    if (fields === undefined) throw refusal(name, 'a float array or the name of an initial condition', describeValue(value));
     return fields;
   };
   if (Array.isArray(initial)) {
@@ -214,4 +214,10 @@ function wave(given: Record<string, unknown>, name: string, { n, x, length, gamm
     const [density, pressure] = [1 + amplitude * Math.sin(phase), 1 + amplitude * Math.sin(phase + 1)];
     return { density, velocity: amplitude * Math.cos(2 * phase), pressure };
   });
+}
+
+/** The names of an equation's initial conditions, for messages. */
+export function conditionsOf(equation: 'heat' | 'kuramoto-sivashinsky' | 'euler'): string {
+  const conditions = { 'heat': heatConditions, 'kuramoto-sivashinsky': waveConditions, 'euler': gasConditions };
+  return Object.keys(conditions[equation]).join(', ');
 }

@@ -100,6 +100,13 @@ describe('warploom command', () => {
     for (const { state, found, remedy } of findings) assert.ok(found !== '' && (state === 'ok' || remedy !== ''));
   });
 
+  it('simulate says which initial conditions there are', async () => {
+    const said = async (...more: string[]) => (await run(['simulate', 'heat', '--n', '9', '--time', '0.01', '--fourier', '0.4', '-o', join(folder, 'none'), ...more])).err;
+    assert.match(await said(), /initial: expected a typed array, or one of parabola, ramp, cosine/);
+    assert.match(await said('--initial', 'rmp'), /initial: expected .*parabola.*did you mean "ramp"/);
+    assert.match(await said('--initial', 'cosine:mod=3'), /initial\.mod: there is no such field; did you mean "mode"/);
+  });
+
   it('doctor says which environment variables are wrong', () => {
     assert.deepEqual(wrongSettings({ WARPLOOM_BACKEND: 'CPU', WARPLOOM_BACKENDS: 'cpu', WARPLOOM_NVRTC: '/no/such/libnvrtc.so', WARPLOOM_ADDON: 'wasm',
       WARPLOOM_TUNE: '', WARPLOOM_JOBS: '1', WARPLOOM_TOKEN: 'x', HOME: '/' }), [

@@ -3,7 +3,7 @@ import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert/str
 import { inspect } from 'node:util';
 import { decode } from 'fast-png';
 import {
-  imaging, jobs, notebook, openDevice, scan, stencil, stream, swept, tridiagonal, type ArgumentError, type MimeBundle, type WarploomError,
+  imaging, jobs, kernel, notebook, openDevice, scan, stencil, stream, swept, tridiagonal, type ArgumentError, type MimeBundle, type WarploomError,
 } from '../../lib/index.ts';
 import { plotSvg } from '../../lib/pictures/plot.ts';
 
@@ -85,6 +85,8 @@ describe('what results show', function () {
       [job, /^LoadedJob \{ a, 2 items: initial=ramp, initial=parabola \}$/],
       [(await jobs.items(job, { results: '/nowhere' }))[0], /^Item \{ initial=ramp, waiting \}$/],
     ];
+    shown.push([await stencil.inspect(grid), /^Inspection \{/], [await kernel.compile('(x) => 2 * x', ['float64']), /^CompiledKernel \{/],
+      [await stream.check(text), /^CheckResult \{/], [imaging.registrationPair(8), /^RegistrationPair \{\n {2}reference: Image \{ 8 × 8, /]);
     const steady = stream.steadyState(stream.toSdf(compiled.graph));
     shown.push([await scan(rhs), /^Scanned \{\n {2}result: Float64Array\(300\) /], [steady, /^SteadyState \{/],
       [stream.assignToCores(stream.toSdf(compiled.graph), steady, stream.cpuCosts(stream.toSdf(compiled.graph), [1, 1]), { cores: 2 }), /^CorePlan \{/],

@@ -2,6 +2,7 @@
 import { describeValue } from '../../core/arrays.ts';
 import { choice, requireList } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
+import { briefly } from '../../core/display.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
 import { optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -111,7 +112,7 @@ export async function compileKernel(f: unknown, given: unknown, options: Compile
     const own = kindsOf(readInputs(inputs));
     if (own.join() !== kinds.join()) throw refusal('inputs', kinds.join(', '), own.join(', ') || describeValue(inputs));
   };
-  return {
+  return briefly<CompiledKernel>('CompiledKernel', {
     info,
     async map(inputs, more = {}) {
       requireKinds(inputs);
@@ -121,5 +122,5 @@ export async function compileKernel(f: unknown, given: unknown, options: Compile
       requireKinds(inputs);
       return reduceArrays(f, inputs, reduction, { ...where, ...more }) as never;
     },
-  };
+  });
 }
