@@ -63,7 +63,7 @@ function jobOf(equation: string, values: Values): unknown {
   const time = number('time');
   if ((steps === undefined) === (time === undefined)) throw new UsageError('give --time or --steps');
   const given = {
-    kind: 'simulate', name: 'simulate', equation, n: integerFlag('n', string('n'), 3, 2 ** 32 - 1),
+    kind: 'simulate', name: equation, equation, n: integerFlag('n', string('n'), 3, 2 ** 32 - 1),
     dx: number('dx'), length: number('length'), dt: number('dt'),
     fourier: number('fourier'), cfl: number('cfl'), diffusivity: number('diffusivity'), gamma: number('gamma'),
     limiter: values.limiter, 

@@ -1,4 +1,5 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
+import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { readText, writeFileAtomic } from '../core/files.ts';
 import { elementAt, required } from '../core/known.ts';
@@ -77,7 +78,7 @@ async function profile(job: Job): Promise<ExitCode> {
 
 async function schedule(job: Job): Promise<ExitCode> {
   const made = await compiled(job);
-  const cores = integerFlag('cores', job.values.cores, 1, 4096) ?? 4;
+  const cores = integerFlag('cores', job.values.cores, 1, 4096) ?? availableParallelism();
   const costs = await costsOf(job, made);
   const sdf = stream.toSdf(made);
   const steady = stream.steadyState(sdf);
@@ -112,6 +113,21 @@ async function schedule(job: Job): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
+/** Which actions take an option that others would pass over in silence. */
+const takenBy = {
+  out: ['graph', 'profile'], gantt: ['schedule'], cores: ['schedule'], output: ['run'], items: ['run'], iterations: ['run'],
+  seconds: ['tune'], chunk: ['run'], threads: ['run'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** Refuses options that the action would ignore. */
+function refuseOthers(action: string, values: Job['values']): void {
+  const hints: Readonly<Record<string, string>> = { schedule: ': name the picture with --gantt', run: ': use --output' };
+  for (const [flag, takers] of Object.entries(takenBy)) {
+    if (values[flag as keyof typeof takenBy] === undefined || (takers as readonly string[]).includes(action)) continue;
+    throw new UsageError(`--${flag} is for ${takers.join(' and ')}, not for ${action}${flag === 'out' ? hints[action] ?? '' : ''}`);
+  }
+}
+
 const actions: Readonly<Record<string, (job: Job) => Promise<ExitCode>>> = { check, graph, profile, schedule, tune, run };
 
 /** `warploom stream`. */
@@ -127,8 +143,8 @@ The program - is standard input.
   profile    how long a firing of each filter takes on this machine; -o COSTS.json for schedule --costs. With --backend cuda: each
              filter alone on the GPU by threads and registers; -o PROFILE.json for stream.compileForDevice
   schedule   how often each filter fires, buffers, and a software pipeline over CPU cores
-  tune       times up to 44 layouts of the program's kernel on the GPU and keeps the fastest for later runs on such a GPU;
-             without it, the first run by cuda times eight (none if the environment has WARPLOOM_TUNE=0)
+  tune       times up to 56 layouts of the program's kernel on the GPU and keeps the fastest for later runs on such a GPU;
+             without it, the first run by cuda times fourteen (none if the environment has WARPLOOM_TUNE=0)
   run        runs the program
 
       --main NAME        the main stream. Default: the void->void stream that no other adds
@@ -136,12 +152,12 @@ The program - is standard input.
       --limit NAME=VALUE raises a limit that a message names (repeatable): characters, tokens, expression (of the text), nesting,
                          nodes, steps, bytes, arrayElements, rate, errors (of elaboration), firings (of runs in the interpreter)
   -o, --out FILE         graph: a picture (.svg); profile: the times (.json), of cores for --costs
-      --cores N          schedule: number of cores, default 4
+      --cores N          schedule: number of cores, default those of this machine
       --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
                          first (and caches them), on the first items of --input. Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run, profile (wasm, cpp), schedule --costs measured, tune: items of an open input (all but run make some up
-                         without it); --output FILE: where those of an open output go: .npy, .wav (floats, one channel), .txt
+                         without it); --output FILE: where those of an open output go: .npy, .wav (16 bits, one channel), .txt
                          (numbers), other names raw (32-bit words, little-endian)
       --backend B        run: auto (default: cuda for long runs on a machine with a GPU, otherwise wasm if the program allows it),
                          cuda (compiled for the GPU; what a GPU cannot run goes to the CPU, with a note), wasm (compiled to
@@ -192,6 +208,7 @@ Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or file
       if (action !== undefined || name === undefined) throw new UsageError(`name an action (${known.join(', ')}) and a program`);
       throw new UsageError(`there is no action '${name}'; ${didYouMean(name, known, `there are ${known.join(', ')}`)}`);
     }
+    refuseOthers(required(name), values);
     if (paths.indexOf('-') !== paths.lastIndexOf('-')) throw new UsageError('only one file can come from standard input');
     if (paths.includes('-') && values.stream === true) {
       throw new UsageError('--stream reads items from standard input, which cannot be the program too');

@@ -308,6 +308,8 @@ describe('warploom stream', function () {
       [['run', at('smooth.str'), '--main', 'Main', '--output', at('none')], /--input/], [['run', at('smooth.str'), '--main', 'Main', '--input', at('in.txt')], /--output/],
       [['dance', at('smooth.str')], /action/], [['check'], /program/], [['check', at('absent.str')], /absent/],
       [['schedule', at('smooth.str'), '--main', 'Main', '--cores', '0'], /--cores/],
+      [['schedule', at('smooth.str'), '-o', at('none.svg')], /--out is for graph and profile, not for schedule: name the picture with --gantt/],
+      [['check', at('smooth.str'), '--items', '3'], /--items is for run, not for check/],
     ] as const) {
       const { code, err } = await warploom(...argv);
       equal(code, 2, err);
