@@ -233,7 +233,7 @@ export const objects: Readonly<Record<string, { make: () => Promise<object> | ob
   ...(shim === undefined ? {} : { DeviceModule: { make: () => shim.module(moduleOptions()), calls: {
     launch: () => ['affine', launch()], launchAll: () => [[{ kernel: 'affine', ...launch() }], {}], dispose: () => [],
   } }, }),
-  'tridiagonal.CubicSpline': { make: () => tridiagonal.cubicSpline(real(6), real(6, (i) => i * i), { device }), calls: { evaluate: () => [[1.5, 2]] } },
+  'tridiagonal.CubicSpline': { make: () => tridiagonal.cubicSpline(real(6), real(6, (i) => i * i), { device }), calls: { evaluate: () => [[1.5, 2]], toJSON: () => [] } },
   'tridiagonal.HeatAdi': { make: () => tridiagonal.HeatAdi.create({ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, device }), calls: { advance: () => [1,
     { onProgress: () => undefined }], read: () => [] } },
   'tridiagonal.Plan': { make: () => tridiagonal.plan({ ...bands(), device }), calls: { solve: () => [{ rhs: real(8) }], dispose: () => [] } },
