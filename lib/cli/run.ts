@@ -1,5 +1,6 @@
 // warploom run: job files, one after another.
 import { join } from 'node:path';
+import { ArgumentError } from '../core/errors.ts';
 import { describeFile, listFolder } from '../core/files.ts';
 import { loadJob } from '../jobs/load.ts';
 import type { ItemResult } from '../jobs/events.ts';
@@ -12,6 +13,17 @@ import {
 import { readInputText } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
 import { resultTable, watcher } from './watch.ts';
+
+/** What a job file gives; what is wrong with it is said with its name. */
+async function ofFile<T>(file: string, loading: Promise<T>): Promise<T> {
+  try {
+    return await loading;
+  } catch (error) {
+    if (file === '-' || !(error instanceof ArgumentError) || error.argument === file) throw error;
+    const { expected, received } = error;
+    throw new ArgumentError('', `${file}: ${error.message}`, { expected, received, cause: error });
+  }
+}
 
 /** A job from standard input; its paths are relative to the working folder. */
 async function jobFromInput(context: CommandContext): Promise<object> {
@@ -143,7 +155,7 @@ Exit codes: 0 success; 1 something failed; 2 invalid flags or job file; 3 device
     // All files are read and checked before the first one runs.
     const jobs = [];
     for (const file of await jobFiles(positionals)) {
-      jobs.push(await loadJob(file === '-' ? await jobFromInput(context) : file, backend === undefined ? {} : { backend }));
+      jobs.push(await ofFile(file, loadJob(file === '-' ? await jobFromInput(context) : file, backend === undefined ? {} : { backend })));
     }
     const names = jobs.map((job) => job.name.toLowerCase()); // not every file system tells capitals apart
     const twice = names.find((name, i) => names.indexOf(name) !== i);

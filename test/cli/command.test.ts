@@ -100,6 +100,13 @@ describe('warploom command', () => {
     for (const { state, found, remedy } of findings) assert.ok(found !== '' && (state === 'ok' || remedy !== ''));
   });
 
+  it('run names the job file in which something is wrong', async () => {
+    await writeFile(join(folder, 'absent.json'), '{ "kind": "denoise", "name": "absent", "input": "none.png", "sigma": 0.1 }');
+    const { code, err } = await run(['run', join(folder, 'absent.json')]);
+    assert.equal(code, 2);
+    assert.match(err, /absent\.json: input: expected a file that exists/);
+  });
+
   it('simulate says which initial conditions there are', async () => {
     const said = async (...more: string[]) => (await run(['simulate', 'heat', '--n', '9', '--time', '0.01', '--fourier', '0.4', '-o', join(folder, 'none'), ...more])).err;
     assert.match(await said(), /initial: expected a typed array, or one of parabola, ramp, cosine/);
