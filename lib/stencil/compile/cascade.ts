@@ -16,6 +16,8 @@ type Plain = Omit<Link, 'lead' | 'rows' | 'columns'>;
 const leastWeight = 8;
 /** How often calls are looked for. */
 const mostRounds = 12;
+/** Nodes that take as long as a load that is waited for. */
+const loadNodes = 8;
 const lanes = 32;
 /**
  * By dimensions. Warps that march take long, and those at boundaries longer than others: in blocks of one, none waits for another. With
@@ -40,10 +42,17 @@ export function cascadeOf(stage: Stage, s: number): Cascade | undefined {
 function make(shared: Shared, dimensions: number, s: number): Cascade {
   const { common, callees } = shared;
   const whole = tidy({ buffers: [], imports: [], functions: [...callees, common.f] });
-  const plain = planned([plainLink(shared, lastOf(whole.functions), weightsOf(whole))], shared, dimensions);
-  const parts = planned(taken(shared, dimensions, s), shared, dimensions);
-  const cost = ({ links, lanes, width }: Cascade): number => (links.reduce((sum, { weight }) => sum + weight, 0) * lanes) / width;
-  return cost(parts) < cost(plain) && 8 * ringLength(parts) * (parts.held / parts.warps) <= mostShared ? parts : plain;
+  const plain = [plainLink(shared, lastOf(whole.functions), weightsOf(whole))], parts = taken(shared, dimensions, s);
+  const ways = [plain, parts].flatMap((makers) => [false, true].map((isAhead) => planned(makers, shared, dimensions, isAhead)));
+  const fitting = ways.filter((way, i) => i === 0 || 8 * ringLength(way) * (way.held / way.warps) <= mostShared);
+  return fitting.reduce((best, way) => (costOf(way) < costOf(best) ? way : best));
+}
+
+/** Nodes for each cell that it makes, with those that a warp could compute while it waits for loads. */
+function costOf({ links, lanes, width }: Cascade): number {
+  const nodes = links.reduce((sum, { weight, loads, inputs }) =>
+    sum + weight + (loads === undefined ? loadNodes * inputs.filter(({ kind }) => kind === 'y').length : 0), 0);
+  return (nodes * lanes) / width;
 }
 
 const plainLink = ({ common: { inputs } }: Shared, f: KernelFunction, weights: ReadonlyMap<string, number>): Plain =>
@@ -208,6 +217,21 @@ function loading(name: string, parameters: readonly Local[], more: Pick<Plain, '
   };
 }
 
+/** The links with one before them that loads the fields that they read, along the first and the last axis, ahead. */
+function withAhead(links: readonly Plain[], name: string, from: number): readonly Plain[] {
+  const fields = new Map<number, { readonly input: Input; readonly local: Local }>();
+  for (const { f, inputs, takes } of links) {
+    for (const [i, input] of inputs.entries()) {
+      if (input.kind !== 'y' || (input.offset.length === 3 && input.offset[1] !== 0)) continue;
+      fields.set(input.index, { input: { ...input, offset: input.offset.map(() => 0) }, local: required(f.parameters[takes.length + i]) });
+    }
+  }
+  if (fields.size === 0) return links;
+  const all = [...fields.values()];
+  const ahead = loading(name, all.map(({ local }) => local), { inputs: all.map(({ input }) => input), from, loads: 'ahead' });
+  return [ahead, ...links.map((each) => fromFetched(each, [ahead]))];
+}
+
 /** The last link with one before it that loads the cell's fields at the beginning of the step and the sum. */
 function withHeld(end: Plain, name: string): readonly Plain[] {
   const { f, takes, inputs, from } = end;
@@ -245,7 +269,9 @@ function ordered(f: KernelFunction, inputOf: ReadonlyMap<Local, Input | Taken>):
 }
 
 /** When each link runs: as late as the ones after it allow. */
-function planned(makers: readonly Plain[], { callees, common, finish, numbers }: Shared, dimensions: number): Cascade {
+function planned(
+  makers: readonly Plain[], { callees, common, finish, numbers }: Shared, dimensions: number, isAhead: boolean,
+): Cascade {
   const made = lastOf(makers).from + lastOf(makers).f.results.length, from = made - common.f.results.length;
   const last = dimensions - 1;
   const offsetOf = { own: [0, 0], before: [-1, 0], beside: [0, -1] } as const;
@@ -254,8 +280,11 @@ function planned(makers: readonly Plain[], { callees, common, finish, numbers }:
     offset: Array.from({ length: dimensions }, (_, axis) => (axis === last ? offsetOf[side][1] : axis === 0 ? offsetOf[side][0] : 0)),
   }));
   const weights = weightsOf({ buffers: [], imports: [], functions: [...callees, finish.f] });
-  const end = fromFetched({ ...finish, takes, from: made, weight: weights.get(finish.f.name) ?? 0, loads: undefined }, makers);
-  const all: readonly Plain[] = [...makers, ...dimensions > 1 ? withHeld(end, `held_${finish.f.name}`) : [end]];
+  const finished = fromFetched({ ...finish, takes, from: made, weight: weights.get(finish.f.name) ?? 0, loads: undefined }, makers);
+  const own: readonly Plain[] = [...makers, finished];
+  const some = isAhead && dimensions > 1 ? withAhead(own, `ahead_${finish.f.name}`, made) : own;
+  const end = { ...lastOf(some), from: made + (some.length > own.length ? required(some[0]).f.results.length : 0) };
+  const all: readonly Plain[] = [...some.slice(0, -1), ...dimensions > 1 ? withHeld(end, `held_${finish.f.name}`) : [end]];
   const count = lastOf(all).from;
   const links: Link[] = [];
   let ages = 1;
