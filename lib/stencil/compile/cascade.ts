@@ -2,6 +2,7 @@
 // the end the cell. Calls that are the same but for an offset along the first or the last axis are made once, in one cell.
 import { lastOf, required } from '../../core/known.ts';
 import { call, get, set, type KernelFunction, type Local, type Program, type Statement } from '../../kernel/ir.ts';
+import { dropUnreached } from '../../kernel/passes/dead.ts';
 import { inlineCalls } from '../../kernel/passes/inline.ts';
 import { localsSetBy, walkBody } from '../../kernel/visit.ts';
 import type { Cascade, Link } from './links.ts';
@@ -113,14 +114,17 @@ function apart(
   const whole = lastOf(program.functions), end = lastOf(whole.body);
   const weightOf = (f: KernelFunction, of: Program): number => weightsOf(of).get(f.name) ?? 0;
   const all = weightOf(whole, program);
-  if (end.kind !== 'return') return [{ f: whole, at: 0, weight: all }];
+  if (end.kind !== 'return' || sizes.length === 1) return [{ f: whole, at: 0, weight: all }];
+  const called = dropUnreached(program, new Set([whole.name])).functions.slice(0, -1);
+  const flat = tidy(inlineCalls({ ...program, functions: called })).functions;
   const parts = sizes.map((size, k) => {
     const at = sizes.slice(0, k).reduce((sum, each) => sum + each, 0);
     const f: KernelFunction = {
       ...whole, name: `${whole.name}_${k}`, results: whole.results.slice(at, at + size),
       body: [...whole.body.slice(0, -1), { kind: 'return', values: end.values.slice(at, at + size) }],
     };
-    const made = tidy(inlineCalls({ ...program, functions: [...program.functions.slice(0, -1), f] }));
+    const cut = lastOf(tidy({ ...program, functions: [f] }).functions);
+    const made = tidy(inlineCalls({ ...program, functions: [...flat, cut] }, () => true, (each) => each === cut));
     return { f: lastOf(made.functions), at, weight: weightOf(f, made) };
   });
   return parts.reduce((sum, { weight }) => sum + weight, 0) <= 1.1 * all ? parts : [{ f: whole, at: 0, weight: all }];
