@@ -6,7 +6,7 @@ import { implicitDevice } from '../core/device.ts';
 import { refusal, UnavailableError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { programText } from '../kernel/text.ts';
-import { axisNames, type Rules } from './boundary.ts';
+import { axisNames, imageDistance, sides, type Rules } from './boundary.ts';
 import { programOf, remembered } from './compile/memo.ts';
 import type { StencilProgram, Target } from './compile/stages.ts';
 import { InterpreterEngine } from './engines/interpreter.ts';
@@ -41,6 +41,20 @@ function requireCells({ leastCells }: StencilProgram, shape: readonly number[]):
         `${extent}`);
     }
   });
+}
+
+/** Checks that Robin conditions have a solution beyond the boundary: alpha / 2 + beta / h is not 0 at any distance h that is read. */
+function requireSolvable({ reach }: StencilProgram, { rules, spacing }: Target): void {
+  rules.forEach((both, axis) => both.forEach((side, end) => side.forEach((rule) => {
+    if (rule.kind !== 'robin') return;
+    for (let k = 1; k <= elementAt(reach, axis); ++k) {
+      const h = imageDistance(k, elementAt(spacing, axis));
+      if (rule.alpha / 2 + rule.beta / h !== 0) continue;
+      throw refusal(`boundary.${elementAt(axisNames, axis)}.${elementAt(sides, end)}.beta`,
+        `a number other than ${rule.beta}, with which no value of cell ${k} beyond the boundary gives alpha u + beta ∂u/∂n = value`,
+        `alpha ${rule.alpha}, beta ${rule.beta} and a spacing of ${elementAt(spacing, axis)}`);
+    }
+  })));
 }
 
 /** JavaScript can run functions only, not texts. */
@@ -143,6 +157,7 @@ export async function prepareRun(request: Request): Promise<Prepared> {
   const target: Target = { spacing, origin, rules, precision: precision === 'float32' ? 'f32' : 'f64', isAdaptive: adaptive !== undefined };
   const made = programOf(equation, target);
   requireCells(made, shape);
+  requireSolvable(made, target);
   const saved = resume === undefined ? undefined : await loadCheckpoint(resume, checkpointFormat);
   if (saved === undefined) return { request, made, target, state: request.initial, clock: undefined };
   if (saved.parameters.fingerprint !== fingerprint) {

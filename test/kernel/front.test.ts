@@ -139,6 +139,7 @@ describe('users\' functions', () => {
       ['(x) => { const a = [x, 1], b = x > 0 ? a : [2, 3]; a[0] = 7; return b[0]; }', /was chosen by a condition before/, 1, 52],
       ['(x) => { const a = [x], f = () => { if (x > 1) return a; return [2]; }, b = f(); a[0] = 7; return b[0]; }', /was chosen by a condition/],
       ['(x) => { let k = 0; for (let i = 0; i < (k = 2); i++) x += k; return x; }', /without constant bounds/],
+      ['(x) => { const g = () => x; return 2 * g; }', /the function g in place of a number; call it: g\(\)/],
       ['(x) => { let a = [x, 1]; a = [1, x]; a[0] = 2; return a; }', /cannot be replaced; a function may either/], ['(x) => { x ?.a; return x; }', /value is not used/],
       ['(x) => { switch (x) { case 1: x = 2; case 2: return 1; } return x; }', /goes on with the next/],
       ['(x) => { switch (x) { default: return 1; case 2: return 2; } }', /default that is not/],

@@ -220,7 +220,12 @@ describe('kernel.map on the CPU', () => {
     for (const [text, what] of [
       [`(x) => x${' + x'.repeat(50_000)}`, /nested too deeply/], [`(x) => ${'Math.abs('.repeat(3000)}x${')'.repeat(3000)}`, /nested too deeply/],
       [`(x) => { ${'if (x > 0) {'.repeat(3000)} return 1; ${'}'.repeat(3000)} return 2; }`, /nested too deeply/],
-      [`(x) => [${'x,'.repeat(110_000)}x]`, /more than 100000 statements/], ['(x) => { for (let i = 0; i < 1e9; ++i) {} return x; }', /more than 1000000 trips/],
+      [`(x) => [${'x,'.repeat(110_000)}x]`, /more than 100000 statements/],
+      ['(x) => { for (let i = 0; i < 1e5; i++) for (let k = 0; k < 1e5; k++) x += k; return x; }', /more than 100000000 trips in all/],
+      [`(x) => { const f0 = () => 1; ${Array.from({ length: 60 }, (_, i) => `const f${i + 1} = () => f${i}() + f${i}();`).join(' ')} return x + f60(); }`,
+        /takes too long/],
+      [`(x) => { const a0 = [x, x]; ${Array.from({ length: 60 }, (_, i) => `const a${i + 1} = [a${i}, a${i}];`).join(' ')} return a60; }`,
+        /an array of more than 100000 numbers/], ['(x) => { for (let i = 0; i < 1e9; ++i) {} return x; }', /more than 1000000 trips/],
       [`(x) => { const f0 = (a) => a + x; ${Array.from({ length: 40 }, (_, i) => `const f${i + 1} = (a) => f${i}(a) + f${i}(a + 1);`).join(' ')} return f40(x); }`,
         /more than 100000 statements/],
     ] as const) await assert.rejects(kernel.map(text, x), (error: unknown) => error instanceof FunctionError && what.test(error.message), String(what));

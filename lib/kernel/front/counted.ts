@@ -101,6 +101,7 @@ export function countedLoop(node: CountedLoop, { scope, to, frame, loops }: Cont
   let value = constant.value;
   for (let isFirst = node.type === 'DoWhileStatement'; isFirst || valueOf(test, value) === true; isFirst = false) {
     values.push(value);
+    to.spend(node);
     if (values.length > mostTrips) throw to.error(node, `a loop of more than ${mostTrips} trips`, 'use shorter loops');
     const step = by === 1 ? 1 : Number(valueOf(by, value));
     value = elementAt([value + step, value - step, value * step, value / step], ['+=', '-=', '*=', '/='].indexOf(op));

@@ -50,11 +50,11 @@ export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Stage
     case 'BinaryExpression': return binaryOf(node, scope, to);
     case 'LogicalExpression': return logicalOf(node, scope, to);
     case 'ConditionalExpression': return conditionalOf(node, scope, to);
-    case 'ArrayExpression': return tuple(node.elements.flatMap((each) => {
+    case 'ArrayExpression': return to.bounded(tuple(node.elements.flatMap((each) => {
       if (each === null) throw to.error(node, 'an array with gaps', 'name each element');
       const values = each.type === 'SpreadElement' ? itemsOf(each, scope, to) : [evaluate(each, scope, to)];
       return values.map((value) => held(value, 'e', each, to));
-    }));
+    })), node);
     case 'ObjectExpression': return objectOf(node, scope, to);
     case 'MemberExpression': return memberOf(node, scope, to);
     case 'CallExpression': return callOf(node, scope, to);
@@ -215,7 +215,7 @@ function objectOf(node: acorn.ObjectExpression, scope: Scope, to: Lowering): Sta
     const name = keyOf(each.key, to);
     return [[name, held(evaluate(each.value, scope, to), name, each.value, to)]];
   });
-  return record(fields);
+  return to.bounded(record(fields), node);
 }
 
 function memberOf(node: acorn.MemberExpression, scope: Scope, to: Lowering): Staged {

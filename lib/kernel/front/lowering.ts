@@ -10,7 +10,7 @@ import { elementAt, required } from '../../core/known.ts';
 import { assignsElements } from './assigned.ts';
 import { onKnown } from './mathematics.ts';
 import type { FunctionSource, Node } from './source.ts';
-import { type Binding, computed, describe, known, record, type Scope, type Services, type Staged, tuple } from './values.ts';
+import { type Binding, computed, describe, known, record, type Scope, type Services, sizeOf, type Staged, tuple } from './values.ts';
 
 /** One call of a function. */
 export interface Frame {
@@ -62,6 +62,10 @@ export interface Called {
 
 /** Statements that a function may become, and calls within each other. */
 const mostStatements = 100_000, mostDepth = 64;
+/** Statements, calls and trips of loops that are gone through. */
+const mostWork = 3_000_000;
+/** Trips of loops within each other. */
+const mostTrips = 100_000_000;
 
 export class Lowering implements Services {
   readonly precision: 'f32' | 'f64';
@@ -79,6 +83,8 @@ export class Lowering implements Services {
   #body: Statement[] = [];
   readonly #made = new WeakMap<Local, number>();
   #statements = 0;
+  #spent = 0;
+  #trips = 1;
   #names = 0;
   #depth = 0;
 
@@ -103,6 +109,25 @@ export class Lowering implements Services {
       throw this.error(at, `the function becomes more than ${mostStatements} statements`, 'use shorter loops');
     }
     this.#body.push(statement);
+  }
+
+  /** Counts statements, calls and trips of loops that are gone through, be there code for them or not. */
+  spend(at: Pick<Node, 'start'>): void {
+    if (++this.#spent > mostWork) throw this.error(at, 'compiling the function takes too long', 'use shorter loops and fewer calls');
+  }
+
+  /** Compiles the body of a loop that stays one. */
+  repeated<T>(trips: number, at: Pick<Node, 'start'>, work: () => T): T {
+    const outer = this.#trips;
+    this.#trips *= trips;
+    try {
+      if (this.#trips > mostTrips) {
+        throw this.error(at, `loops within each other of more than ${mostTrips} trips in all`, 'use shorter loops');
+      }
+      return work();
+    } finally {
+      this.#trips = outer;
+    }
   }
 
   /** What `work` emits, apart from the rest. */
@@ -163,6 +188,7 @@ export class Lowering implements Services {
 
   /** Inlines a call. */
   inside<T>(at: Node, work: () => T): T {
+    this.spend(at);
     if (++this.#depth > mostDepth) {
       throw this.error(at, `calls are nested more than ${mostDepth} times`, 'functions must not call themselves');
     }
@@ -180,6 +206,9 @@ export class Lowering implements Services {
     const read = this.read(value);
     if (read.kind === 'known' && typeof read.value === 'number') return read;
     if (read.kind === 'computed' && read.e.type !== 'bool') return read;
+    if (read.kind === 'closure' || read.kind === 'builtin') {
+      throw this.error(at, `${describe(value)} in place of a number`, `call it: ${read.name}()`);
+    }
     throw this.error(at, `${describe(value)} in place of a number`, read.kind === 'known' || read.kind === 'computed'
       ? 'write condition ? 1 : 0 to count a truth value' : 'only numbers can be computed with');
   }
@@ -230,6 +259,12 @@ export class Lowering implements Services {
       case 'closure': case 'builtin': throw this.error(at, 'a function that depends on a condition', 'call it under the condition');
       default: return { kind: 'cell', local: this.newLocal(this.expression(value, at).type, 'r') };
     }
+  }
+
+  /** An array or object, unless it has too many numbers: arrays of arrays of arrays double easily. */
+  bounded<T extends Staged>(value: T, at: Pick<Node, 'start'>): T {
+    if (sizeOf(value) > mostStatements) throw this.error(at, `an array of more than ${mostStatements} numbers`, 'use smaller ones');
+    return value;
   }
 
   /** A value with everything that can be assigned read now; arrays whose elements are assigned stay themselves. */

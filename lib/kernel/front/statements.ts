@@ -47,6 +47,7 @@ function declareFunction(node: acorn.FunctionDeclaration | acorn.AnonymousFuncti
 }
 
 function run(node: acorn.Statement, context: Context): Flow {
+  context.to.spend(node);
   switch (node.type) {
     case 'EmptyStatement': case 'FunctionDeclaration': return next;
     case 'BlockStatement': return runStatements(node.body, { ...context, scope: new Scope(context.scope) });
@@ -264,6 +265,7 @@ function tripsOf(node: acorn.ForStatement, { scope, to }: Context): { readonly n
     inner.declare(id.name, { value: known(value), isVariable: false, owner: inner });
     if (constantOf(test, inner) !== true) return { name: id.name, values };
     values.push(value);
+    to.spend(node);
     if (values.length > mostTrips) throw to.error(node, `a loop of more than ${mostTrips} trips`, 'use shorter loops');
     value = stepped(value, inner);
   }
@@ -349,8 +351,8 @@ function rolled(node: acorn.ForStatement, name: string, values: readonly number[
       const scope = new Scope(context.scope);
       const index = exact('add', i32(first), exact('mul', get(counter), i32(step)));
       declareCounter(scope, name, computed(get(to.local(convert(to.precision, index), name, node))));
-      const { value: flow, body: once } = to.capture(() =>
-        run(node.body, { ...context, scope: new Scope(scope), loops: [...context.loops, { end, next: again }], isOutermost: false }));
+      const inner: Context = { ...context, scope: new Scope(scope), loops: [...context.loops, { end, next: again }], isOutermost: false };
+      const { value: flow, body: once } = to.capture(() => to.repeated(values.length, node, () => run(node.body, inner)));
       if (flow.exits.has(again)) to.emit({ kind: 'block', label: again, body: once }, node);
       else for (const each of once) to.emit(each, node);
       for (const label of flow.exits) if (label !== again) exits.add(label);

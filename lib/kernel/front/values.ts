@@ -66,6 +66,20 @@ export const computed = (e: Expression): Computed => ({ kind: 'computed', e });
 export const tuple = (items: readonly Staged[]): Tuple => ({ kind: 'tuple', items });
 export const record = (fields: Iterable<readonly [string, Staged]>): Record => ({ kind: 'record', fields: new Map(fields) });
 
+const sizes = new WeakMap<Staged, number>();
+
+/** Numbers in a value; those that it has several times count each time. */
+export function sizeOf(value: Staged): number {
+  if (value.kind !== 'tuple' && value.kind !== 'record') return 1;
+  let size = sizes.get(value);
+  if (size === undefined) {
+    size = 1;
+    for (const part of value.kind === 'tuple' ? value.items : value.fields.values()) size += sizeOf(part);
+    sizes.set(value, size);
+  }
+  return size;
+}
+
 /** What a value is, in words. */
 export function describe(value: Staged): string {
   switch (value.kind) {
