@@ -35,7 +35,7 @@ export const pictureFields = {
 export const common = {
   $schema: z.string().optional(),
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
-    .describe('names the results folder: letters, digits, "_", "." and "-"'),
+    .describe('names the results folder: up to 64 letters, digits, "_", "." and "-", the first a letter or a digit'),
   description: z.string().optional(),
   device: deviceSchema.optional(),
   sweep: z.record(z.string(), z.array(z.unknown()).min(1)).optional()

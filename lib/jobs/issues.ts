@@ -45,6 +45,21 @@ function valueAt(value: unknown, path: JobIssue['path']): unknown {
     (typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Record<PropertyKey, unknown>)[key] : undefined), value);
 }
 
+/** What is counted of texts and lists. */
+const counted: Readonly<Record<string, readonly [what: string, one: string, more: string]>> = {
+  string: ['a text', 'character', 'characters'], array: ['a list', 'value', 'values'],
+};
+
+/** The bound that a number, a text or a list does not keep to; undefined for other issues. */
+function boundText(issue: Issue): string | undefined {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined;
+  const [bound, side] = issue.code === 'too_small' ? [issue.minimum, 'at least'] : [issue.maximum, 'at most'];
+  const of = Object.hasOwn(counted, issue.origin) ? counted[issue.origin] : undefined;
+  if (of !== undefined) return `expected ${of[0]} of ${side} ${bound} ${Number(bound) === 1 ? of[1] : of[2]}`;
+  const what = issue.origin === 'int' ? 'an integer' : 'a number';
+  return `expected ${what} ${issue.inclusive === false ? (issue.code === 'too_small' ? 'above' : 'below') : `of ${side}`} ${bound}`;
+}
+
 /** Explains issues of one value. */
 class Explainer {
   readonly #schema: Schema;
@@ -65,11 +80,21 @@ class Explainer {
     return `there is no such field${close !== '' || free.length === 0 ? close : `; there could be ${free.join(', ')}`}`;
   }
 
+  /** A text of another form: what it should be, as its field is described. */
+  #form(path: JobIssue['path'], otherwise: string): string {
+    const about = schemasAt(this.#schema, this.#value, path).map((schema) => (schema as z.ZodType).description)[0];
+    return about === undefined ? otherwise : `expected a text of another form: ${about}`;
+  }
+
   /** What may stand at a place where something else does. */
   #allowed(path: JobIssue['path'], otherwise: string): string {
     const schemas = schemasAt(this.#schema, this.#value, path);
     if (schemas.length === 0) return otherwise;
     const found = valueAt(this.#value, path);
+    const areJobs = schemas.every((schema) => ['kind', 'name'].every((name) => Object.hasOwn(shapeOf(schema) ?? {}, name)));
+    if (path.length === 0 && areJobs && (typeof found !== 'object' || found === null || Array.isArray(found))) { // the list is long
+      return 'expected an object, such as { "kind": …, "name": …, … }';
+    }
     const names = schemas.flatMap((schema) => namesOf(schema) ?? []);
     const fields = schemas.flatMap((schema) => Object.keys(shapeOf(schema) ?? {}));
     const unknown = typeof found === 'object' && found !== null && !Array.isArray(found)
@@ -85,6 +110,9 @@ class Explainer {
       return issue.keys.map((key) => ({ path: [...path, key], message: this.#unknown(path, key) }));
     }
     if (issue.code === 'invalid_type' || issue.code === 'invalid_value') return [{ path, message: this.#allowed(path, issue.message) }];
+    if (issue.code === 'invalid_format') return [{ path, message: this.#form(path, issue.message) }];
+    const bound = boundText(issue);
+    if (bound !== undefined) return [{ path, message: bound }];
     // A union with a message of its own says more.
     if (issue.code !== 'invalid_union' || (issue.message !== 'Invalid input' && issue.errors.length > 0)) {
       return [{ path, message: issue.message }];

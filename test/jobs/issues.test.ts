@@ -78,6 +78,20 @@ describe('issues of job files', () => {
     }
   });
 
+  it('bounds, forms and what is no object are said in words', () => {
+    const heat = { kind: 'stencil', name: 'x', equation: 'heat', shape: [8], dt: 0.1, until: { steps: 2 }, initial: { u: 1 }, parameters: { D: 1 } };
+    for (const [change, text] of [
+      [{ dt: -1 }, 'dt: expected a number above 0'], [{ shape: [0] }, 'shape[0]: expected a number of at least 1'],
+      [{ shape: [] }, 'shape: expected a list of at least 1 value'], [{ snapshots: 1e6 }, 'snapshots: expected a number of at most 100000'],
+      [{ equation: { file: '' } }, 'equation.file: expected a text of at least 1 character'],
+      [{ name: '../x' }, 'name: expected a text of another form: names the results folder: up to 64 letters, digits'],
+    ] as const) {
+      const found = said(jobSchema as unknown as Any, { ...heat, ...change })!;
+      strictEqual(found.slice(0, text.length), text);
+    }
+    for (const value of [[], 3, null, 'x']) strictEqual(said(jobSchema as unknown as Any, value), ': expected an object, such as { "kind": …, "name": …, … }');
+  });
+
   it('of every object in a union, each missing field, each unknown field and each wrong kind is named', () => {
     let tried = 0;
     for (const [path, union] of all) {
