@@ -39,8 +39,9 @@ export function secondsText(seconds) {
   return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
 }
 
-/** Words of a name: peakFactor → peak factor. @param {string} name */
-export const nameText = (name) => name.replace(/([a-z\d])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`).replace(/[_-]/g, ' ');
+/** Words of a name: peakFactor → peak factor, ssimBefore → SSIM before. @param {string} name */
+export const nameText = (name) => name.replace(/([a-z\d])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`).replace(/[_-]/g, ' ')
+  .replace(/\b(psnr|ssim|ncc)\b/g, (word) => word.toUpperCase());
 
 /** @param {string} date */
 export const timeText = (date) => new Date(date).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });

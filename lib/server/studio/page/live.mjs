@@ -1,6 +1,6 @@
 // The state of a running job as it grows: profiles of one dimension, maps of two, and figures over time.
 import { nameText, numberText } from './format.mjs';
-import { HeatMap, LinePlot, rangeOf } from './plots.mjs';
+import { drawnRange, HeatMap, LinePlot, rangeOf } from './plots.mjs';
 import { html, useMemo, useState } from './ui.mjs';
 
 /** @typedef {import('./api.mjs').Frame} Frame */
@@ -76,16 +76,6 @@ export function FiguresView({ figures }) {
     })}</div></section>`;
 }
 
-/**
- * The range of a total; one that changes by rounding only is drawn as a level line.
- * @param {(number | null)[]} values
- * @returns {[number, number]}
- */
-function totalRange(values) {
-  const [low, high] = rangeOf(values), size = Math.max(Math.abs(low), Math.abs(high));
-  return high - low > 1e-9 * size ? [low, high] : [low - 0.05 * size, high + 0.05 * size];
-}
-
 /** Totals over the domain, such as mass and energy. @param {{ frames: Frame[] }} props */
 function TotalsView({ frames }) {
   const last = frames.at(-1)?.totals ?? {};
@@ -93,7 +83,7 @@ function TotalsView({ frames }) {
     const values = frames.map(({ totals }) => totals?.[name] ?? null), title = nameText(name);
     return html`<figure key=${name}><figcaption>${title}: ${numberText(last[name] ?? NaN, 6)}</figcaption>
       <${LinePlot} x=${frames.map(({ time }) => time)} lines=${[{ label: title, values }]} xLabel="time" yLabel=${title}
-        height=${220} range=${totalRange(values)}
+        height=${220} range=${drawnRange(rangeOf(values), 1e-9)}
         label=${`${title} over time, ${numberText(last[name] ?? NaN, 6)} at time ${numberText(frames.at(-1)?.time ?? 0)}`} /></figure>`;
   })}`;
 }
@@ -116,7 +106,7 @@ export function FramesView({ frames, title }) {
   const shownAt = Math.min(at ?? frames.length - 1, frames.length - 1), frame = frames[shownAt];
   const names = Object.keys(frame?.fields ?? {});
   const field = chosen !== undefined && names.includes(chosen) ? chosen : names[0] ?? '';
-  const range = useMemo(() => rangeOf(frames.flatMap((each) => rangeOf(each.fields[field] ?? []))), [frames, field]);
+  const range = useMemo(() => drawnRange(rangeOf(frames.flatMap((each) => rangeOf(each.fields[field] ?? [])))), [frames, field]);
   if (frame === undefined) return null;
   const isLine = frame.axes.length === 1;
   return html`<section class="card" aria-label=${title}><h2>${title}</h2>

@@ -50,9 +50,20 @@ export function rangeOf(values) {
   return low <= high ? [low, high] : [0, 1];
 }
 
+/**
+ * The range to draw: values that differ by rounding only are drawn as level.
+ * @param {[number, number]} range @param {number} [rounding] relative to the values
+ * @returns {[number, number]}
+ */
+export function drawnRange([low, high], rounding = 1e-12) {
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  return high - low > rounding * size ? [low, high] : [low - 0.05 * size, high + 0.05 * size];
+}
+
 /** A range that is not empty, with a little room. @param {[number, number]} range @returns {[number, number]} */
-function roomy([low, high]) {
-  const room = high > low ? (high - low) * 0.05 : Math.max(Math.abs(high) * 0.05, 1e-12);
+function roomy(range) {
+  const [low, high] = drawnRange(range);
+  const room = high > low ? (high - low) * 0.05 : 1e-12;
   return [low - room, high + room];
 }
 
@@ -159,18 +170,23 @@ function drawAxes(context, { x, y, range, xLabel, yLabel, shown }, width, height
   context.strokeRect(margin.left - 0.5, margin.top - 0.5, wide + 1, high + 1);
   context.textAlign = 'center';
   context.textBaseline = 'top';
-  for (const tick of ticksOf(x, wide / 55)) {
+  /** @param {[number, number]} range @param {number} count @returns {[number, string][]} */
+  const labelled = (range, count) => {
+    const ticks = ticksOf(range, count);
+    return ticks.map((tick) => [tick, numberText(tick, digitsOf(ticks))]);
+  };
+  for (const [tick, text] of labelled(x, wide / 55)) {
     const at = margin.left + (wide * (tick - x[0])) / (x[1] - x[0] || 1);
     context.fillRect(at, bottom, 1, 5);
-    context.fillText(numberText(tick, 5), at, bottom + 8);
+    context.fillText(text, at, bottom + 8);
   }
   context.fillText(xLabel, margin.left + wide / 2, bottom + 28);
   context.textAlign = 'right';
   context.textBaseline = 'middle';
-  for (const tick of ticksOf(y, high / 40)) {
+  for (const [tick, text] of labelled(y, high / 40)) {
     const at = bottom - (high * (tick - y[0])) / (y[1] - y[0] || 1);
     context.fillRect(margin.left - 5, at, 5, 1);
-    context.fillText(numberText(tick, 5), margin.left - 8, at);
+    context.fillText(text, margin.left - 8, at);
   }
   context.save();
   context.translate(12, margin.top + high / 2);
@@ -185,10 +201,10 @@ function drawAxes(context, { x, y, range, xLabel, yLabel, shown }, width, height
   }
   context.fillStyle = colour('text');
   context.textAlign = 'left';
-  for (const tick of ticksOf(range, high / 40)) {
+  for (const [tick, text] of labelled(range, high / 40)) {
     const at = bottom - (high * (tick - range[0])) / (range[1] - range[0] || 1);
     context.fillRect(bar + 14, at, 4, 1);
-    context.fillText(numberText(tick, 4), bar + 21, at);
+    context.fillText(text, bar + 21, at);
   }
   context.fillText(shown, bar, bottom + 16);
 }
