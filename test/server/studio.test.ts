@@ -16,11 +16,13 @@ describe('the studio', function () {
   const complaints: string[] = [];
   let address = '';
   before(async () => {
-    running = await server.serve({ port: 0, studio: true, token, devices: [{ backend: 'cpu', threads: 1 }] });
+    const launch = async (): Promise<Browser | undefined> => (chromium === undefined ? undefined
+      : (await import('playwright-core')).chromium.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] }));
+    [running, browser] = await Promise.all([
+      server.serve({ port: 0, studio: true, token, devices: [{ backend: 'cpu', threads: 1 }] }), launch(),
+    ]);
     address = `${running.url}/studio/`;
-    if (chromium === undefined) return;
-    const playwright = await import('playwright-core');
-    browser = await playwright.chromium.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] });
+    if (browser === undefined) return;
     page = await browser.newPage({ viewport: { width: 1100, height: 900 } });
     page.setDefaultTimeout(60_000);
     page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()); });

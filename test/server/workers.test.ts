@@ -64,10 +64,22 @@ describe('a server with workers', function () {
     strictEqual((await asked('/v1/jobs', { method: 'POST', body: 'x'.repeat(100) })).status, 400);
   });
 
-  it('replaces a worker that ends', async () => {
+  it('replaces a worker that ends, and goes on answering meanwhile', async () => {
     const [first] = Object.values(cluster.workers ?? {});
+    const outcomes = new Set<string>();
+    let isOver = false;
+    const clients = Array.from({ length: 4 }, async (_, i) => {
+      while (!isOver) outcomes.add(await scanned(i).then(() => 'right', ({ code, message }: NodeJS.ErrnoException) => code ?? message));
+    });
+    while (!outcomes.has('right')) await soon();
     first!.process.kill('SIGKILL');
     await once(first!, 'exit');
+    outcomes.delete('right');
+    while (!outcomes.has('right')) await soon();
+    isOver = true;
+    await Promise.all(clients);
+    outcomes.delete('right'); // the others were those of the worker that was killed, whose connections closed
+    ok([...outcomes].every((code) => code === 'ECONNRESET'), [...outcomes].join());
     while (await metric('warploom_workers_replaced') !== 1) await soon();
     while (Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected()).length < 2) await soon();
     for (let i = 0; i < 4; i += 1) await scanned(i);

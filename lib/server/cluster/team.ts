@@ -7,6 +7,7 @@ import { log } from '../../core/log.ts';
 import type { DevicePool } from '../../core/pool.ts';
 import { clusterOf } from '../../core/thread.ts';
 import type { TakenServerOptions } from '../options.ts';
+import { closeUntaken } from './handoff.ts';
 import type { News, Order, WorkerReport } from './messages.ts';
 
 /** Milliseconds that a worker has for a report. */
@@ -98,6 +99,7 @@ export class Team {
 
   #add(): Member {
     const worker = forked();
+    closeUntaken(worker);
     const url = new Promise<string>((resolve, reject) => {
       worker.on('message', (news: News) => {
         if (news.kind === 'ready') tell(worker, { kind: 'start', options: this.#options, socket: this.#socket });
