@@ -76,9 +76,9 @@ describe('stencil: shared work', function () {
       return `${width} columns, ${ages} rows: ${all.map(({ f: { results }, lead }) => `${results.length}@${lead}`).join(' ')}`;
     };
     strictEqual(links(euler.inOneDimension() as never), '28 columns, 1 rows: 4@0 3@0 3@0 3@0');
-    strictEqual(links(euler.inTwoDimensions() as never), '28 columns, 4 rows: 4@3 5@2 4@1 2@1 4@0 4@0 4@0 4@0');
+    strictEqual(links(euler.inTwoDimensions() as never), '60 columns, 4 rows: 4@3 5@2 4@1 2@1 4@0 4@0 4@0 4@0');
     strictEqual(links(euler.inThreeDimensions() as never), '28 columns, 4 rows: 5@3 6@2 5@1 3@1 5@0 5@0 5@0 5@0');
-    strictEqual(links(two as never), '30 columns, 3 rows: 1@2 2@0 1@0');
+    strictEqual(links(two as never), '62 columns, 3 rows: 1@2 2@0 1@0');
     // Shared memory: slopes and fluxes along the row, and fields at the beginning of the step; fields, states and what waves cross.
     const kept = (equation: stencil.Equation): string => stagesOf(equation).map((stage, s) => {
       const { ones, others, rows, beside } = ringsOf(cascadeOf(stage, s)!);
