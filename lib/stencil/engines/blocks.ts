@@ -36,8 +36,6 @@ function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): B
   return { march, blocks: tiles * Math.ceil(first / march), threads, sharedBytes: 0 };
 }
 
-/** What each row before the first takes at least, in rows: copies and addresses. */
-const startRow = 0.15;
 /** Most rows of a warp whose cells share work (cuda/stencil/sharing.cuh). */
 const mostShared = 128;
 
@@ -52,8 +50,7 @@ function sharingBlocks(cascade: Cascade, { members, shape }: Grid, multiprocesso
   const places = Math.floor(held / warps) * Math.max(1, multiprocessors);
   // Rows more, each with the share of the work that is done in it.
   const work = links.reduce((sum, { weight }) => sum + weight, 0);
-  const start = Math.max(...links.map(({ lead, rows: [low] }) => lead - low));
-  const more = links.reduce((sum, { weight, rows: [low, high] }) => sum + weight * (high - low), 0) / work + startRow * start;
+  const more = links.reduce((sum, { weight, rows: [low, high] }) => sum + weight * (high - low), 0) / work;
   let best = { march: 1, blocks: 0, threads: 32 * warps, sharedBytes: bytes * ringLength(cascade) }, least = Infinity;
   for (let march = 1; march <= Math.min(mostShared, first); march += 1) {
     const blocks = members * Math.ceil((strips * Math.ceil(first / march) * lanes) / (32 * warps));

@@ -19,8 +19,6 @@ import { SweptEngine } from './swept.ts';
 const leastPersistent = 2 ** 10, mostPersistent = 2 ** 19;
 /** Numbers of a state below which a launch takes less time than it takes the host. */
 const worthRecording = 2 ** 21;
-/** How much faster than stages that share work passes have to be predicted: the model of such passes is fitted to one scheme. */
-export const worthPasses = 1.5;
 /** Cells from which passes of several steps are faster, measured. */
 const worthStreaming = 2 ** 16;
 
@@ -56,7 +54,7 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   }
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
   const shared = isWanted || depth !== undefined || points !== undefined ? undefined : sharedTime(made);
-  if (obstacle === undefined && shared !== undefined && shared < worthPasses * required(shapes[0]).picoseconds) {
+  if (obstacle === undefined && shared !== undefined && shared < required(shapes[0]).picoseconds) {
     obstacle = 'neighbouring cells share more work than steps share memory';
   }
   if (obstacle === undefined) return StreamingEngine.begin(parts, shapes);
