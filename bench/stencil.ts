@@ -62,7 +62,7 @@ const cases: readonly Case[] = [
     { name: 'euler', equation: euler.inOneDimension() as never, shape: [n], small: [1000], parameters: { gamma: 1.4 }, variants: chosen,
       initial: gas('mx'), instructions: 350 },
     { name: 'euler-fused', equation: euler.fusedInOneDimension() as never, shape: [n], small: [1000], parameters: { gamma: 1.4 },
-      variants: chosen },
+      variants: chosen, initial: gas('mx') },
   ]),
   { name: 'euler', equation: euler.inTwoDimensions() as never, shape: [4096, 4096], small: [40, 60], parameters: { gamma: 1.4 },
     variants: ['classic'], initial: gas('mx', 'my'), instructions: 800 },

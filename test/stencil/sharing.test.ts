@@ -1,7 +1,8 @@
 // Fluxes and other calls that neighbouring cells have in common are made once on devices, with the same bits (on the shim).
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { stencilProgram } from '../../lib/stencil/compile/program.ts';
-import { sharedTime } from '../../lib/stencil/engines/blocks.ts';
+import { longestShared, sharedTime } from '../../lib/stencil/engines/blocks.ts';
+import { mostNodes } from '../../lib/stencil/engines/choose.ts';
 import { streamingShapes } from '../../lib/stencil/engines/shapes.ts';
 import { cascadeOf } from '../../lib/stencil/compile/cascade.ts';
 import { ringsOf } from '../../lib/stencil/compile/rings.ts';
@@ -56,6 +57,9 @@ describe('stencil: shared work', function () {
         ok(passes < stages, `${cells} cells: ${stages} ps by stages, ${passes} by passes`);
       }
     }
+    // WENO by stages 3.9, by passes 2.2.
+    const longest = (equation: stencil.Equation): number => longestShared(stencilProgram(equation, targetOf(equation)));
+    ok(longest(euler.inOneDimension('weno5') as never) > mostNodes && longest(euler.inOneDimension() as never) < mostNodes);
     // By stages 8.4.
     const water = predicted(shallowWater.inTwoDimensions() as never, 2 ** 24);
     ok(water.stages < water.passes, JSON.stringify(water));

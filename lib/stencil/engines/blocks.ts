@@ -81,6 +81,11 @@ export function sharedTime({ stages, names: { fields, precision } }: StencilProg
   return sum;
 }
 
+/** Nodes of the longest function that is made once for neighbours; 0 if cells share nothing. */
+export function longestShared({ stages }: StencilProgram): number {
+  return Math.max(0, ...stages.flatMap((stage, s) => cascadeOf(stage, s)?.links.map(({ weight }) => weight) ?? []));
+}
+
 const sharings = new WeakMap<Cascade, WeakMap<Grid, Blocks>>();
 
 /** The launch of a stage. */

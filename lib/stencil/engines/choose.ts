@@ -5,7 +5,7 @@ import { remembered } from '../compile/memo.ts';
 import { streamingObstacle } from '../compile/scheme.ts';
 import { sweptDepth } from '../compile/swept.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
-import { sharedTime } from './blocks.ts';
+import { longestShared, sharedTime } from './blocks.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import { GraphEngine } from './graph.ts';
 import { lineResidence } from './line-residence.ts';
@@ -19,6 +19,11 @@ import { SweptEngine } from './swept.ts';
 const leastPersistent = 2 ** 10, mostPersistent = 2 ** 19;
 /** Numbers of a state below which a launch takes less time than it takes the host. */
 const worthRecording = 2 ** 21;
+/**
+ * Nodes of a shared function from which its numbers do not fit in registers beside those of several cells: measured with WENO, 1,831 of
+ * them, which takes twice as long by passes as by stages; MUSCL has 629.
+ */
+export const mostNodes = 1000;
 /** Cells from which passes of several steps are faster, measured. */
 const worthStreaming = 2 ** 16;
 
@@ -54,6 +59,9 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   }
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
   const shared = isWanted || depth !== undefined || points !== undefined ? undefined : sharedTime(made);
+  if (obstacle === undefined && shared !== undefined && longestShared(made) > mostNodes) {
+    obstacle = 'what neighbouring cells share is too long a function for several steps at once';
+  }
   if (obstacle === undefined && shared !== undefined && shared < required(shapes[0]).picoseconds) {
     obstacle = 'neighbouring cells share more work than steps share memory';
   }
@@ -76,6 +84,7 @@ async function startPersistent(parts: DeviceParts): Promise<Engine | undefined> 
   const { made, target, device, content: { grid }, request: { variant, depth, points } } = parts;
   const [isLine, cells] = [grid.shape.length === 1, grid.cells * grid.members];
   if (variant === 'auto' && (cells < leastPersistent || (cells > mostPersistent && !isLine))) return undefined;
+  if (variant === 'auto' && longestShared(made) > mostNodes) return undefined;
   const multiprocessors = Math.max(1, device.description.multiprocessors);
   const limits = { depth, points, multiprocessors, blocks: device.backend === 'simt' ? 2 : 16 };
   const find = isLine ? lineResidence : gridResidence;
