@@ -54,7 +54,8 @@ const cases: readonly Case[] = [
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 14], small: [100], parameters: { D: 1 },
     variants: ['persistent', ...both] },
   ...[2 ** 20, 2 ** 24].flatMap((n): Case[] => [
-    { name: 'heat-fused', equation: heat.fusedInOneDimension() as never, shape: [n], small: [1000], parameters: { D: 1 }, variants: chosen },
+    { name: 'heat-fused', equation: heat.fusedInOneDimension() as never, shape: [n], small: [1000],
+      parameters: { D: 1 }, variants: chosen },
     { name: 'kuramoto-sivashinsky', equation: kuramotoSivashinsky.equation() as never, shape: [n], small: [1000], parameters: {},
       variants: chosen },
     { name: 'kuramoto-sivashinsky-fused', equation: kuramotoSivashinsky.fused() as never, shape: [n], small: [1000], parameters: {},

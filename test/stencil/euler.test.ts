@@ -2,6 +2,8 @@
 import { ok, strictEqual, throws } from 'node:assert/strict';
 import { openDevice, stencil, swept } from '../../lib/index.ts';
 import { others, problems, start, sum } from './gas-problems.ts';
+import { hll, hllc, type Gas, type PerAxis } from '../../lib/stencil/equations/gas.ts';
+import { Random } from '../support/random.ts';
 import { isThorough } from '../support/thorough.ts';
 import { joined, same } from './support.ts';
 
@@ -36,6 +38,20 @@ describe('stencil: Euler equations', function () {
       }
     });
   }
+
+  it('gives the mirrored flux of mirrored states, to the bit', () => {
+    const random = new Random(7), next = (): number => random.next();
+    const mirrored = ([rho, p, [u, v]]: Gas): Gas => [rho, p, [-u, v] as unknown as PerAxis<number>];
+    for (let k = 0; k < 4000; k += 1) {
+      const draw = (): Gas => [0.1 + next(), k % 4 === 0 ? 1 : 0.1 + next(), [next() - 0.5, next() - 0.5] as unknown as PerAxis<number>];
+      const l = draw(), r = k % 7 === 0 ? mirrored(l) : draw();
+      for (const solver of [hllc, hll]) {
+        const [mass, energy, [along, across]] = solver(l, r, 0, 1.4);
+        const [a, b, [c, d]] = solver(mirrored(r), mirrored(l), 0, 1.4);
+        ok(mass === -a && energy === -b && along === c && across === -d, JSON.stringify({ l, r }));
+      }
+    }
+  });
 
   it('Woodward and Colella: blasts between walls conserve mass and energy', async () => {
     await using run = await start(401, 1, 1.4, others['Woodward and Colella']!.at, { boundary: euler.walls.inOneDimension });

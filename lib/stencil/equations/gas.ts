@@ -69,7 +69,7 @@ export const hll = (l: Gas, r: Gas, axis: Axis, gamma: number): Gas => {
  * one slows the gas by less. Without branches; the root is of a number above 0, for which it takes least.
  */
 export const pressureBound = (l: Gas, r: Gas, approach: number, gamma: number): number => {
-  const isLeft = l[1] < r[1];
+  const isLeft = l[1] < r[1] || (l[1] === r[1] && l[0] < r[0]); // the same seen from the other side
   const [rho, p, most] = [isLeft ? l[0] : r[0], isLeft ? l[1] : r[1], isLeft ? r[1] : l[1]];
   const speed = larger(approach, 0);
   const half = rho * (0.25 * (gamma + 1) * speed);
