@@ -12,3 +12,4 @@ export type { ColourRange, InputFile, ItemReport } from './kind.ts';
 export type { LoadOptions } from './load.ts';
 export type { JobItem, LoadedJob } from './loaded.ts';
 export type { RunOptions, Shard } from './runner.ts';
+export type { Ensembles } from './groups.ts';
