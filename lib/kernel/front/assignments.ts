@@ -4,9 +4,8 @@ import { branch, unary, type BinaryOp } from '../ir.ts';
 import { assigns } from './assigned.ts';
 import type { Assigning, Frame, Lowering } from './lowering.ts';
 import { power } from './mathematics.ts';
-import { keyOf } from './names.ts';
-import { partOf } from './parts.ts';
-import { type Binding, describe, known, namesOf, type Scope, type Staged } from './values.ts';
+import { partOf, partsOf } from './parts.ts';
+import { type Binding, describe, known, type Scope, type Staged } from './values.ts';
 
 const operators: Readonly<Record<string, BinaryOp>> = { '+=': 'add', '-=': 'sub', '*=': 'mul', '/=': 'div', '%=': 'rem' };
 
@@ -53,23 +52,8 @@ export function assignPattern(pattern: acorn.Pattern, value: Staged | undefined,
     return;
   }
   if (value === undefined) throw to.error(pattern, 'a value that is not there', 'give it a default, or leave it out');
-  if (pattern.type === 'ArrayPattern' && value.kind === 'tuple') {
-    pattern.elements.forEach((each, i) => { if (each !== null) assignPattern(each, value.items[i], scope, to); });
-  } else if (pattern.type === 'ObjectPattern' && value.kind === 'record') {
-    for (const each of pattern.properties) {
-      if (each.type === 'RestElement' || each.computed) {
-        throw to.error(each, 'the rest of an object, or a computed name', 'name each field');
-      }
-      const name = keyOf(each.key, to);
-      const field = value.fields.get(name);
-      if (field === undefined && each.value.type !== 'AssignmentPattern') {
-        throw to.error(each, `${describe(value)} has no ${name}`, namesOf(value));
-      }
-      assignPattern(each.value, field, scope, to);
-    }
-  } else if (pattern.type === 'ArrayPattern' || pattern.type === 'ObjectPattern') {
-    throw to.error(pattern, `${describe(value)} in place of ${pattern.type === 'ArrayPattern' ? 'an array' : 'an object'}`,
-      'only arrays and objects can be taken apart like this');
+  if (pattern.type === 'ArrayPattern' || pattern.type === 'ObjectPattern') {
+    for (const [each, part] of partsOf(pattern, value, to)) assignPattern(each, part, scope, to);
   } else to.assign(placeOf(pattern, scope, to, value), value, pattern);
 }
 

@@ -3,10 +3,10 @@ import type * as acorn from 'acorn';
 import { assignedIn, namesIn } from './assigned.ts';
 import { declareUnset } from './assignments.ts';
 import { hoistedIn } from './hoisted.ts';
-import { keyOf } from './names.ts';
 import type { Frame, Lowering } from './lowering.ts';
+import { partsOf } from './parts.ts';
 import type { FunctionNode, Node } from './source.ts';
-import { type Closure, describe, namesOf, Scope, type Staged } from './values.ts';
+import { type Closure, Scope, type Staged } from './values.ts';
 
 type Callee = Pick<Closure, 'node' | 'scope' | 'name'>;
 
@@ -92,33 +92,8 @@ export function bind(pattern: acorn.Pattern, given: Staged | undefined, how: Bin
       return;
     }
     case 'ArrayPattern':
-      if (value.kind !== 'tuple') {
-        throw to.error(pattern, `${describe(value)} in place of an array`, 'only arrays can be taken apart like this');
-      }
-      pattern.elements.forEach((each, i) => {
-        if (each === null) return;
-        const item = value.items[i];
-        if (item === undefined && each.type !== 'AssignmentPattern') {
-          throw to.error(each, `there is no element ${i} in ${describe(value)}`, 'take apart what is there');
-        }
-        bind(each, item, how);
-      });
-      return;
     case 'ObjectPattern':
-      if (value.kind !== 'record') {
-        throw to.error(pattern, `${describe(value)} in place of an object`, 'only objects can be taken apart like this');
-      }
-      for (const each of pattern.properties) {
-        if (each.type === 'RestElement' || each.computed) {
-          throw to.error(each, 'the rest of an object, or a computed name', 'name each field');
-        }
-        const name = keyOf(each.key, to);
-        const field = value.fields.get(name);
-        if (field === undefined && each.value.type !== 'AssignmentPattern') {
-          throw to.error(each, `${describe(value)} has no ${name}`, namesOf(value));
-        }
-        bind(each.value, field, how);
-      }
+      for (const [each, part] of partsOf(pattern, value, to)) bind(each, part, how);
       return;
     default: throw to.error(pattern, 'a rest parameter', 'write out the parameters');
   }

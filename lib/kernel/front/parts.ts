@@ -34,3 +34,36 @@ function indexOf(node: acorn.MemberExpression, length: number, scope: Scope, to:
   }
   return value;
 }
+
+/**
+ * What a pattern takes apart: patterns inside it, each with its value; undefined where the value has none and the pattern has a default.
+ * @throws what is wrong with the pattern or does not fit the value
+ */
+export function partsOf(
+  pattern: acorn.ArrayPattern | acorn.ObjectPattern, value: Staged, to: Lowering,
+): (readonly [acorn.Pattern, Staged | undefined])[] {
+  const isMissing = (inner: acorn.Pattern, part: Staged | undefined): boolean =>
+    part === undefined && inner.type !== 'AssignmentPattern';
+  if (pattern.type === 'ArrayPattern') {
+    if (value.kind !== 'tuple') {
+      throw to.error(pattern, `${describe(value)} in place of an array`, 'only arrays can be taken apart like this');
+    }
+    return pattern.elements.flatMap((each, i) => {
+      if (each === null) return [];
+      const item = value.items[i];
+      if (isMissing(each, item)) throw to.error(each, `there is no element ${i} in ${describe(value)}`, 'take apart what is there');
+      return [[each, item] as const];
+    });
+  }
+  if (value.kind !== 'record') {
+    throw to.error(pattern, `${describe(value)} in place of an object`, 'only objects can be taken apart like this');
+  }
+  return pattern.properties.map((each) => {
+    if (each.type === 'RestElement' || each.computed) {
+      throw to.error(each, 'the rest of an object, or a computed name', 'name each field');
+    }
+    const name = keyOf(each.key, to), field = value.fields.get(name);
+    if (isMissing(each.value, field)) throw to.error(each, `${describe(value)} has no ${name}`, namesOf(value));
+    return [each.value, field] as const;
+  });
+}
